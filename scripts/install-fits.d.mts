@@ -1,0 +1,1 @@
+export function installFits(lock: object | null, installed: object | null): boolean;

@@ -1,0 +1,87 @@
+// The one entry of every npm script. Plain JavaScript for Node 20, because on a fresh clone nothing is
+// installed yet: it installs what the lock file names, then goes on with the Node that the lock file pins.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { installFits } from "./install-fits.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, "node_modules");
+const pinnedNode = join(modules, "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+const OLDEST_NODE_MAJOR = 20;
+
+/** Command to the program that Node runs, relative to the project, and its first arguments. */
+const PROGRAMS = {
+  start: ["src/local/start.ts"],
+  token: ["src/local/token.ts"],
+  demo: ["scripts/demo.ts"],
+  bench: ["bench/bench.ts"],
+  test: ["scripts/test.ts"],
+  "test:live": ["scripts/test.ts", "live"],
+  "test:long": ["scripts/test.ts", "long"],
+  typecheck: ["node_modules/typescript/bin/tsc", "--noEmit"],
+  lint: ["node_modules/@biomejs/biome/bin/biome", "check"],
+  format: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"],
+  "schema:object": ["scripts/embed-schema.ts"],
+};
+
+function refuse(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}
+
+function readJson(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
+}
+
+/** Installs with the npm that runs this script; its chatter, all on stderr, is shown only if it fails. */
+function install() {
+  process.stdout.write("Installing the packages of package-lock.json, once ...\n");
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--include=dev", "--no-audit", "--no-fund"];
+  const options = {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 64 * 1024 * 1024,
+  };
+  const result =
+    npm && /\.[cm]?js$/.test(npm)
+      ? spawnSync(process.execPath, [npm, ...args], options)
+      : spawnSync("npm", args, { ...options, shell: process.platform === "win32" });
+  if (result.error) refuse(`npm could not be run (${result.error.message}): install npm and try again`);
+  if (result.status !== 0) {
+    process.stderr.write(result.stdout + result.stderr);
+    refuse("npm ci failed: see above; it needs the package registry this once");
+  }
+  if (!existsSync(pinnedNode)) {
+    refuse(
+      "npm ran no install scripts, and the packages node, workerd and esbuild need theirs: set ignore-scripts=false",
+    );
+  }
+}
+
+const [command = "", ...rest] = process.argv.slice(2);
+const program = PROGRAMS[command];
+if (!program) refuse(`unknown command "${command}": one of ${Object.keys(PROGRAMS).join(", ")}`);
+if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE_MAJOR) {
+  refuse(`Node ${OLDEST_NODE_MAJOR} or newer is needed; this is ${process.versions.node}`);
+}
+const fits = installFits(
+  readJson(join(root, "package-lock.json")),
+  readJson(join(modules, ".package-lock.json")),
+);
+if (!fits || !existsSync(pinnedNode)) install();
+
+// The IPC channel tells the server that this process is gone, even when it was killed outright.
+const child = spawn(pinnedNode, [join(root, program[0]), ...program.slice(1), ...rest], {
+  cwd: root,
+  stdio: command === "start" ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+  env: { ...process.env, PATH: [join(modules, ".bin"), process.env.PATH].filter(Boolean).join(delimiter) },
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => refuse(`${pinnedNode} could not be run: ${error.message}`));
+child.on("exit", (code, signal) => {
+  process.exitCode = code ?? (signal ? 1 : 0);
+});

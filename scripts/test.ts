@@ -1,0 +1,70 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { REPORTS_FOLDER, readTotals, totalsLine } from "./test-totals.ts";
+
+/** The test command. Runs every step, also after a failed one, and ends with the totals of the tests. */
+const ROOT = resolve(import.meta.dirname, "..");
+
+interface Step {
+  name: string;
+  /** The program and its arguments, for Node. */
+  command: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
+const TYPECHECK: Step = { name: "typecheck", command: ["node_modules/typescript/bin/tsc", "--noEmit"] };
+const LINT: Step = {
+  name: "lint and format",
+  command: ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings"],
+};
+const SCHEMA: Step = { name: "generated files", command: ["scripts/embed-schema.ts", "--check"] };
+
+const STEPS = new Map<string, readonly Step[]>([
+  ["all", [TYPECHECK, LINT, SCHEMA, vitest("inside", ["node", "workerd"]), vitest("live", ["live"])]],
+  ["live", [vitest("live", ["live"])]],
+  // The tests whose length is set by the environment read this: more seeds, more rounds.
+  ["long", [vitest("long", ["node", "workerd", "live"], { FAIRLANE_TEST_LONG: "1" })]],
+]);
+
+/** The tests of some projects of vitest.config.ts, with a report for the totals. */
+function vitest(name: string, projects: readonly string[], env: Readonly<Record<string, string>> = {}): Step {
+  return {
+    name: `tests: ${projects.join(", ")}`,
+    command: [
+      "node_modules/vitest/vitest.mjs",
+      "run",
+      ...projects.flatMap((project) => ["--project", project]),
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${resolve(REPORTS_FOLDER, `${name}.json`)}`,
+    ],
+    env,
+  };
+}
+
+function run(step: Step): boolean {
+  process.stdout.write(`\n== ${step.name}\n`);
+  const startedMs = Date.now();
+  const { status, error } = spawnSync(process.execPath, step.command, {
+    cwd: ROOT,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...step.env },
+  });
+  if (error) throw error;
+  const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
+  process.stdout.write(`== ${step.name}: ${status === 0 ? "ok" : "FAILED"}, ${seconds} s\n`);
+  return status === 0;
+}
+
+const [selection = "all"] = process.argv.slice(2);
+const steps = STEPS.get(selection);
+if (!steps) throw new Error(`unknown selection ${selection}: one of ${[...STEPS.keys()].join(", ")}`);
+rmSync(REPORTS_FOLDER, { recursive: true, force: true });
+mkdirSync(REPORTS_FOLDER, { recursive: true });
+const failedSteps = steps.filter((step) => !run(step)).map((step) => step.name);
+const totals = readTotals();
+if (failedSteps.length > 0) process.stdout.write(`\nfailed: ${failedSteps.join("; ")}`);
+if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped: every test must run`);
+process.stdout.write(`\n${totalsLine(totals)}\n`);
+if (failedSteps.length > 0 || totals.failed > 0 || totals.skipped > 0) process.exitCode = 1;

@@ -1,0 +1,225 @@
+import { MAX_LANE_EXCEPTIONS } from "./dispatch-limits.ts";
+import type { Exception, Lane, LaneEntry } from "./lane.ts";
+
+/**
+ * The walk: which messages of a lane may be delivered now, in which order, and what the lane waits for.
+ * Dispatch grants by it and explain shows it; there is no second copy of these rules.
+ *
+ * In offset order: pass over what is in flight, backing off or dying (a strict lane stops there); stop
+ * at a postponed message that is not due; stop when the lane's deliveries in flight reach their limit.
+ * What was given back comes before everything else that may be delivered.
+ */
+
+export interface WalkRules {
+  maxInFlight: number;
+  /** null: no limit. */
+  maxAttempts: number | null;
+  maxRetentionMs: number;
+  /** false: the group has as many failed messages waiting as it may; only those are delivered. */
+  freshAllowed: boolean;
+  nowMs: number;
+}
+
+export type Verdict =
+  | { kind: "deliverable"; attempt: number }
+  | { kind: "inFlight"; subscriber: string; attempt: number; untilMs: number }
+  | { kind: "spent"; attempt: number }
+  | { kind: "backingOff"; untilMs: number; attempt: number; reason: string }
+  | { kind: "postponed"; untilMs: number }
+  | { kind: "delayed"; untilMs: number }
+  | { kind: "dying"; reason: string }
+  | { kind: "expired" };
+
+export interface Grant {
+  offset: number;
+  bodyBytes: number;
+  attempt: number;
+  /** Out of the window; else an exception or a lapsed delivery. */
+  fresh: boolean;
+}
+
+export type StopKind = "end" | "unread" | "limit" | "full" | "strict" | "barrier" | "exceptions";
+
+export interface WalkOutcome {
+  grants: Grant[];
+  /** Lapsed deliveries that were the last attempt. */
+  spent: number[];
+  /** Window entries older than the topic keeps them; before the last fresh grant or leading the window. */
+  expired: number[];
+  /** Window entries that are delayed and not due: passed over. */
+  deferred: LaneEntry[];
+  stop: StopKind;
+  /** The offset at which it stopped, where one message is the cause. */
+  stopOffset: number | null;
+  /** When time alone changes this outcome; null when only an event does. */
+  nextChangeAtMs: number | null;
+}
+
+export function verdictOfException(exception: Exception, rules: WalkRules): Verdict {
+  const { attempt, atMs } = exception;
+  switch (exception.state) {
+    case "inFlight":
+      return deliveredVerdict(exception.subscriber, attempt, atMs, rules);
+    case "backingOff":
+      return atMs > rules.nowMs
+        ? { kind: "backingOff", untilMs: atMs, attempt, reason: exception.reason }
+        : { kind: "deliverable", attempt: attempt + 1 };
+    case "postponed":
+      return atMs > rules.nowMs ? { kind: "postponed", untilMs: atMs } : { kind: "deliverable", attempt: 1 };
+    case "arrived":
+      return atMs > rules.nowMs ? { kind: "delayed", untilMs: atMs } : { kind: "deliverable", attempt: attempt + 1 };
+    case "returned":
+      return { kind: "deliverable", attempt: attempt + 1 };
+    case "dying":
+      return { kind: "dying", reason: exception.reason };
+  }
+}
+
+function deliveredVerdict(subscriber: string, attempt: number, untilMs: number, rules: WalkRules): Verdict {
+  if (untilMs > rules.nowMs) return { kind: "inFlight", subscriber, attempt, untilMs };
+  if (rules.maxAttempts !== null && attempt >= rules.maxAttempts) return { kind: "spent", attempt };
+  return { kind: "deliverable", attempt: attempt + 1 };
+}
+
+interface Walked {
+  offset: number;
+  bodyBytes: number;
+  verdict: Verdict;
+  returned: boolean;
+}
+
+/** Everything unsettled at or below the walked offset, ascending, with what the rules say of it. */
+export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked> {
+  let next = 0;
+  for (const run of lane.runs) {
+    const verdict = deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules);
+    for (const message of run.messages) {
+      for (; next < lane.exceptions.length; next += 1) {
+        const exception = lane.exceptions[next] as Exception;
+        if (exception.offset > message.offset) break;
+        yield walkedException(exception, rules);
+      }
+      yield { offset: message.offset, bodyBytes: message.bodyBytes, verdict, returned: false };
+    }
+  }
+  for (; next < lane.exceptions.length; next += 1) {
+    yield walkedException(lane.exceptions[next] as Exception, rules);
+  }
+}
+
+function walkedException(exception: Exception, rules: WalkRules): Walked {
+  return {
+    offset: exception.offset,
+    bodyBytes: exception.bodyBytes,
+    verdict: verdictOfException(exception, rules),
+    returned: exception.state === "returned",
+  };
+}
+
+/** Deliveries of the lane whose visibility has not passed. */
+export function countInFlight(lane: Lane, nowMs: number): number {
+  let count = 0;
+  for (const run of lane.runs) if (run.visibleUntilMs > nowMs) count += run.messages.length;
+  for (const e of lane.exceptions) if (e.state === "inFlight" && e.atMs > nowMs) count += 1;
+  return count;
+}
+
+/** Walks a lane for at most `maxGrants` deliveries. */
+export function walk(lane: Lane, rules: WalkRules, maxGrants: number): WalkOutcome {
+  const strict = rules.maxInFlight === 1;
+  const inFlight = countInFlight(lane, rules.nowMs);
+  const outcome: WalkOutcome = {
+    grants: [],
+    spent: [],
+    expired: [],
+    deferred: [],
+    stop: "end",
+    stopOffset: null,
+    nextChangeAtMs: null,
+  };
+  const room = Math.min(maxGrants, rules.maxInFlight - inFlight);
+  const stopped = walkExceptions(lane, rules, strict, outcome);
+  const returned = outcome.grants.length;
+  if (returned >= room) {
+    outcome.grants.length = Math.max(0, room);
+    if (!stopped) stop(outcome, maxGrants <= rules.maxInFlight - inFlight ? "limit" : "full", null);
+    return outcome;
+  }
+  if (stopped) return outcome;
+  // A strict lane delivers one message, and that one only after everything before it is settled.
+  if (strict && (returned > 0 || outcome.spent.length > 0)) {
+    stop(outcome, "strict", null);
+    return outcome;
+  }
+  walkWindow(lane, rules, room, maxGrants, outcome);
+  return outcome;
+}
+
+/** Returns true when the walk ends below the window. Puts what was given back before the rest. */
+function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: WalkOutcome): boolean {
+  const returned: Grant[] = [];
+  const again: Grant[] = [];
+  let stopped = false;
+  for (const { offset, bodyBytes, verdict, returned: wasReturned } of walkedVerdicts(lane, rules)) {
+    if (verdict.kind === "deliverable") {
+      (wasReturned ? returned : again).push({ offset, bodyBytes, attempt: verdict.attempt, fresh: false });
+      if (strict) {
+        stop(outcome, "strict", offset);
+        stopped = true;
+        break;
+      }
+      continue;
+    }
+    if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
+    if (verdict.kind === "spent") outcome.spent.push(offset);
+    if (verdict.kind === "postponed") {
+      stop(outcome, "barrier", offset);
+      stopped = true;
+      break;
+    }
+    if (strict && verdict.kind !== "delayed") {
+      stop(outcome, "strict", offset);
+      stopped = true;
+      break;
+    }
+  }
+  outcome.grants.push(...returned, ...again);
+  return stopped;
+}
+
+function walkWindow(lane: Lane, rules: WalkRules, room: number, maxGrants: number, outcome: WalkOutcome): void {
+  if (!rules.freshAllowed || lane.exceptions.length >= MAX_LANE_EXCEPTIONS) {
+    if (lane.hasMore) stop(outcome, "exceptions", null);
+    return;
+  }
+  for (const entry of lane.window) {
+    if (isExpired(entry, rules)) {
+      outcome.expired.push(entry.offset);
+      continue;
+    }
+    if (entry.delayed && entry.dueAtMs > rules.nowMs) {
+      outcome.deferred.push(entry);
+      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs);
+      continue;
+    }
+    if (outcome.grants.length >= room) {
+      stop(outcome, room === maxGrants ? "limit" : "full", entry.offset);
+      return;
+    }
+    outcome.grants.push({ offset: entry.offset, bodyBytes: entry.bodyBytes, attempt: 1, fresh: true });
+  }
+  if (lane.behind) stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
+}
+
+function isExpired(entry: LaneEntry, rules: WalkRules): boolean {
+  return entry.dueAtMs + rules.maxRetentionMs <= rules.nowMs;
+}
+
+function stop(outcome: WalkOutcome, kind: StopKind, offset: number | null): void {
+  outcome.stop = kind;
+  outcome.stopOffset = offset;
+}
+
+function earlier(a: number | null, b: number): number {
+  return a === null || b < a ? b : a;
+}

@@ -1,0 +1,58 @@
+import { fail } from "../../core/failure.ts";
+import { DEFAULT_GROUP_SETTINGS, type GroupSettings } from "../../core/settings.ts";
+import type { GroupRef, GroupView, PutGroupInput } from "../../protocol/tenant-calls.ts";
+import type { Tenant } from "../tenant.ts";
+
+/** Creates the group or changes its settings: written to the log first, then adopted. */
+export async function putGroup(tenant: Tenant, input: PutGroupInput): Promise<GroupView> {
+  const state = await tenant.ensureTopic(input.topic);
+  const known = await tenant.group(input.topic, input.group);
+  if (!known) {
+    const made = await tenant.makeGroup(state, input.group, merge(DEFAULT_GROUP_SETTINGS, input), "admin");
+    return { ...made.record.settings, createdBy: made.record.createdBy };
+  }
+  const settings = { ...merge(known.record.settings, input), startFrom: known.record.settings.startFrom };
+  const record = { ...known.record, settings };
+  await tenant.log.saveGroup(input.topic, record);
+  const adopted = tenant.adopt(state, record);
+  tenant.wake.pump(input);
+  return { ...adopted.record.settings, createdBy: adopted.record.createdBy };
+}
+
+function merge(settings: GroupSettings, input: PutGroupInput): GroupSettings {
+  const { retry, ...others } = input.settings;
+  const merged = { ...settings, ...defined(others), retry: { ...settings.retry, ...defined(retry ?? {}) } };
+  if (merged.retry.maxBackoffMs < merged.retry.initialBackoffMs) {
+    const message = "must not be smaller than retry.initialBackoffMs";
+    fail("invalid-request", `retry.maxBackoffMs ${message}`, { issues: [{ path: "retry.maxBackoffMs", message }] });
+  }
+  return merged;
+}
+
+function defined<T extends object>(values: T): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
+
+export async function getGroup(tenant: Tenant, input: GroupRef): Promise<GroupView> {
+  const { record } = await tenant.groupOrFail(input.topic, input.group);
+  return { ...record.settings, createdBy: record.createdBy };
+}
+
+/** Forgets the group. Its record stays as a tombstone, so that its generation is not used again. */
+export async function deleteGroup(tenant: Tenant, input: GroupRef & { force: boolean }): Promise<null> {
+  const state = await tenant.topicOrFail(input.topic);
+  const group = await tenant.groupOrFail(input.topic, input.group);
+  const live = tenant.change(group, () => group.subscribers.size);
+  if (live > 0 && !input.force) {
+    fail("conflict", `group ${input.group} has ${live} live subscribers; let them leave or use ?force=true`);
+  }
+  const record = { ...group.record, deletedAtMs: tenant.nowMs() };
+  await tenant.log.saveGroup(input.topic, record);
+  await tenant.log.deleteProgress(input.topic, input.group, null);
+  tenant.ports.sql.transaction(() => tenant.tables.removeGroup(group.key));
+  const current = state.groups.get(input.group);
+  state.groups.delete(input.group);
+  state.tombstones.set(input.group, record);
+  if (current) tenant.dropCache(current);
+  return null;
+}

@@ -1,0 +1,5 @@
+import { fail } from "../../core/failure.ts";
+import type { Outcome, TenantCalls } from "../../protocol/tenant-calls.ts";
+import type { Tenant } from "../tenant.ts";
+type Value<N extends keyof TenantCalls> = Awaited<ReturnType<TenantCalls[N]>> extends Outcome<infer V> ? V : never;
+export async function resetOffset(_tenant: Tenant, _input: Parameters<TenantCalls["resetOffset"]>[1]): Promise<Value<"resetOffset">> {  return fail("internal", "not there yet"); }

@@ -1,0 +1,177 @@
+import { MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
+import { FairlaneError, fail } from "../../core/failure.ts";
+import {
+  ASKING_GRACE_MS,
+  MAX_PARTITIONS_SHOWN,
+  MAX_REPLY_BYTES,
+  MAX_SUBSCRIBERS_PER_GROUP,
+  MAX_WAITING_RECEIVES,
+} from "../../core/limits.ts";
+import { planGiveUps, planTake, type TakePlan } from "../../core/plan-take.ts";
+import type { TakeInput, TakeReply } from "../../protocol/tenant-calls.ts";
+import { beat } from "../care.ts";
+import { deliver } from "../deliver.ts";
+import { type Granted, grant } from "../grant.ts";
+import type { ReadRequest } from "../group-reader.ts";
+import type { GroupState } from "../group-state.ts";
+import type { Tenant } from "../tenant.ts";
+import { wantsLookAhead } from "../wake-schedule.ts";
+
+/**
+ * Receive: decides who gets which offsets, stores that as deliveries, then reads the bodies.
+ *
+ * A take that would return fewer than it asked for first waits for one tail read begun after it came, so it
+ * sees every publish answered before. With nothing to give it waits, if it may, in `Waiters`.
+ * Crash points: before the grant's transaction nothing happened; after it the messages are in flight and
+ * come again when their visibility ends.
+ */
+export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply> {
+  const group = await tenant.ensureGroup(input.topic, input.group);
+  if (!group.subscribers.has(input.subscriber) && group.subscribers.size >= MAX_SUBSCRIBERS_PER_GROUP) {
+    fail("rate-limited", `a group has at most ${MAX_SUBSCRIBERS_PER_GROUP} live subscribers`, { retryAfterMs: 1000 });
+  }
+  const first = await tryTake(tenant, input, false);
+  if (first.reply) return first.reply;
+  if (input.waitMs === 0) {
+    if (first.error) throw first.error;
+    return emptyReply(tenant, input);
+  }
+  if (tenant.waiters.count >= MAX_WAITING_RECEIVES) {
+    fail("rate-limited", `a tenant has at most ${MAX_WAITING_RECEIVES} waiting receives`, { retryAfterMs: 1000 });
+  }
+  return new Promise((resolve, reject) => {
+    tenant.waiters.add({
+      input,
+      deadlineAtMs: tenant.nowMs() + input.waitMs,
+      lastError: first.error,
+      settle: (outcome) => ("reply" in outcome ? resolve(outcome.reply) : reject(outcome.error)),
+    });
+    // Something may have come between the try and now.
+    tenant.wake.pump(input);
+    tenant.wake.arm();
+  });
+}
+
+/** Tries every waiting receive of a group, first come first served, on one shared read of the log. */
+export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: string }): Promise<void> {
+  let readBefore = false;
+  for (const waiter of tenant.waiters.of(ref)) {
+    if (tenant.waiters.find(waiter.input.takeId) !== waiter) continue;
+    try {
+      const { reply, error } = await tryTake(tenant, waiter.input, readBefore);
+      readBefore = true;
+      waiter.lastError = error;
+      if (tenant.waiters.find(waiter.input.takeId) !== waiter && !reply) continue;
+      const ended = waiter.deadlineAtMs <= tenant.nowMs();
+      if (!reply && !ended) continue;
+      tenant.waiters.remove(waiter);
+      if (reply) waiter.settle({ reply });
+      else if (error) waiter.settle({ error });
+      else waiter.settle({ reply: await emptyReply(tenant, waiter.input) });
+    } catch (error) {
+      tenant.waiters.remove(waiter);
+      waiter.settle({ error });
+    }
+  }
+}
+
+type Step = { kind: "done"; granted: Granted[] } | { kind: "read"; request: ReadRequest };
+
+/**
+ * One try. `error` is set when the log could not be read and there is nothing to give. `readBefore`: a read
+ * that began after this receive came has already been applied.
+ */
+async function tryTake(
+  tenant: Tenant,
+  input: TakeInput,
+  readBefore: boolean,
+): Promise<{ reply: TakeReply | null; error: unknown }> {
+  let haveRead = readBefore;
+  for (let round = 0; ; round += 1) {
+    const group = await tenant.groupOrFail(input.topic, input.group);
+    const step = tenant.change(group, (nowMs) => takeStep(tenant, group, input, nowMs, haveRead, round));
+    if (step.kind === "done") {
+      if (wantsLookAhead(group)) tenant.wake.lookAhead(input);
+      if (step.granted.length === 0) return { reply: null, error: null };
+    }
+    try {
+      if (step.kind === "read") {
+        await tenant.reader(input).read(step.request);
+        haveRead = true;
+        continue;
+      }
+      const deliveries = await deliver(tenant, group, input, step.granted);
+      // Everything granted may have been gone from the log: then look again.
+      if (deliveries.length > 0) return { reply: { deliveries, ...(await held(tenant, input)) }, error: null };
+      if (round >= MAX_READ_ROUNDS) return { reply: null, error: null };
+    } catch (error) {
+      if (error instanceof FairlaneError && error.failure.code === "store-unavailable") return { reply: null, error };
+      throw error;
+    }
+  }
+}
+
+function takeStep(
+  tenant: Tenant,
+  group: GroupState,
+  input: TakeInput,
+  nowMs: number,
+  haveRead: boolean,
+  round: number,
+): Step {
+  beat(group, input.subscriber, nowMs);
+  const subscriber = group.subscribers.get(input.subscriber);
+  if (subscriber) subscriber.askingUntilMs = nowMs + ASKING_GRACE_MS;
+  if (group.record.settings.paused) return { kind: "done", granted: [] };
+  const plan = planFor(tenant, group, input, nowMs);
+  const missing = input.maxMessages - plan.total;
+  const nothingToRead = haveRead && group.atTail && plan.unread.length === 0;
+  if (missing > 0 && !plan.full && !nothingToRead && round < MAX_READ_ROUNDS) {
+    // Each further round reads more at once, so that a long backlog of stuck lanes is passed quickly.
+    return { kind: "read", request: { lanes: plan.unread, tailEntries: missing * 2 ** Math.min(round, 6) } };
+  }
+  if (plan.takes.length === 0) return { kind: "done", granted: [] };
+  const visibilityTimeoutMs = input.visibilityTimeoutMs ?? group.record.settings.visibilityTimeoutMs;
+  const granted = grant(group, plan.takes, {
+    subscriber: input.subscriber,
+    nonce: tenant.ports.chance.nonce(),
+    visibleUntilMs: nowMs + visibilityTimeoutMs,
+    nowMs,
+  });
+  return { kind: "done", granted };
+}
+
+/** Frees what others must give up, then plans. */
+function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: number): TakePlan {
+  const freshAllowed = group.index.exceptionCount < MAX_GROUP_EXCEPTIONS;
+  const rules = { ...group.activeRules(nowMs), freshAllowed };
+  const asking = tenant.askingSubscribers(group, nowMs);
+  asking.add(input.subscriber);
+  const giveUps = planGiveUps(group.index, group.shareInput(asking), rules);
+  for (const lane of giveUps.free) {
+    lane.setLease(null);
+    group.touch(lane, nowMs);
+  }
+  const asker = { subscriber: input.subscriber, maxMessages: input.maxMessages, maxBytes: MAX_REPLY_BYTES };
+  return planTake(group.index, asker, group.shareInput(asking), giveUps.draining, rules);
+}
+
+async function held(tenant: Tenant, input: TakeInput): Promise<{ partitions: string[]; partitionsHeld: number }> {
+  const group = await tenant.group(input.topic, input.group);
+  return group ? heldPartitions(group, input.subscriber) : { partitions: [], partitionsHeld: 0 };
+}
+
+async function emptyReply(tenant: Tenant, input: TakeInput): Promise<TakeReply> {
+  return { deliveries: [], ...(await held(tenant, input)) };
+}
+
+/** Partitions that the subscriber holds now, at most MAX_PARTITIONS_SHOWN by name. */
+export function heldPartitions(group: GroupState, subscriber: string): { partitions: string[]; partitionsHeld: number } {
+  const lanes = group.index.leasedBy(subscriber);
+  const partitions: string[] = [];
+  for (const lane of lanes) {
+    if (partitions.length >= MAX_PARTITIONS_SHOWN) break;
+    partitions.push(lane.partitionKey);
+  }
+  return { partitions, partitionsHeld: lanes.size };
+}

@@ -1,0 +1,32 @@
+import type { GroupState } from "./group-state.ts";
+
+/** A delivery as its receipt names it. */
+export interface NamedDelivery {
+  partitionKey: string;
+  offset: number;
+  nonce: string;
+}
+
+/**
+ * Ends deliveries that count as never made: the next one carries the same attempt number and comes before
+ * anything else of the lane. Inside `Tenant.change`.
+ */
+export function giveBackDeliveries(group: GroupState, deliveries: readonly NamedDelivery[], nowMs: number): void {
+  for (const { partitionKey, offset, nonce } of deliveries) {
+    const lane = group.lane(partitionKey);
+    const holder = lane?.holderOf(offset);
+    if (!lane || !holder || holder.nonce !== nonce) continue;
+    lane.except({
+      offset,
+      bodyBytes: holder.bodyBytes,
+      state: "returned",
+      attempt: holder.attempt - 1,
+      atMs: 0,
+      nonce: "",
+      subscriber: "",
+      epoch: 0,
+      reason: holder.reason,
+    });
+    group.touch(lane, nowMs);
+  }
+}

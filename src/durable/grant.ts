@@ -1,0 +1,70 @@
+import { arrivedException, type Lane, type LaneEntry } from "../core/lane.ts";
+import type { Take } from "../core/plan-take.ts";
+import { type Grant, walk } from "../core/walk.ts";
+import { expire } from "./care.ts";
+import type { GroupState } from "./group-state.ts";
+
+/** A message handed to a subscriber, as the rows now say. */
+export interface Granted {
+  lane: Lane;
+  offset: number;
+  attempt: number;
+  nonce: string;
+  epoch: number;
+  visibleUntilMs: number;
+}
+
+export interface GrantTerms {
+  subscriber: string;
+  nonce: string;
+  visibleUntilMs: number;
+  nowMs: number;
+}
+
+/** Turns a plan into deliveries. Inside `Tenant.change`. */
+export function grant(group: GroupState, takes: readonly Take[], terms: GrantTerms): Granted[] {
+  const granted: Granted[] = [];
+  for (const { lane, count } of takes) {
+    const outcome = walk(lane, group.activeRules(terms.nowMs), count);
+    if (outcome.grants.length === 0) continue;
+    const epoch = lease(group, lane, terms);
+    const { nonce, subscriber, visibleUntilMs } = terms;
+    for (const offset of outcome.expired) expire(group, lane, offset);
+    const fresh: LaneEntry[] = [];
+    for (const message of outcome.grants) {
+      if (message.fresh) fresh.push({ offset: message.offset, bodyBytes: message.bodyBytes, dueAtMs: 0, delayed: false });
+      else grantAgain(lane, message, { ...terms, epoch });
+      granted.push({ lane, offset: message.offset, attempt: message.attempt, nonce, epoch, visibleUntilMs });
+    }
+    if (fresh.length > 0) {
+      lane.grantRun({ nonce, subscriber, epoch, visibleUntilMs }, fresh);
+      for (const entry of outcome.deferred) if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
+    }
+    group.touch(lane, terms.nowMs);
+    group.index.requeue(lane);
+  }
+  return granted;
+}
+
+function grantAgain(lane: Lane, message: Grant, terms: GrantTerms & { epoch: number }): void {
+  const before = lane.exceptionAt(message.offset);
+  lane.except({
+    offset: message.offset,
+    bodyBytes: message.bodyBytes,
+    state: "inFlight",
+    attempt: message.attempt,
+    atMs: terms.visibleUntilMs,
+    nonce: terms.nonce,
+    subscriber: terms.subscriber,
+    epoch: terms.epoch,
+    reason: before?.reason ?? "",
+  });
+}
+
+/** The lane is the subscriber's from its first message on. */
+function lease(group: GroupState, lane: Lane, terms: GrantTerms): number {
+  if (lane.lease?.subscriber === terms.subscriber) return lane.lease.epoch;
+  const epoch = group.nextEpoch(terms.nowMs);
+  lane.setLease({ subscriber: terms.subscriber, epoch, acquiredAtMs: terms.nowMs });
+  return epoch;
+}

@@ -1,0 +1,218 @@
+import { Lane, type LaneChanges } from "../core/lane.ts";
+import { LaneIndex } from "../core/lane-index.ts";
+import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
+import type { ShareInput } from "../core/share.ts";
+import type { WalkRules } from "../core/walk.ts";
+import type { DuePosition, GroupRecord } from "../log/message-log.ts";
+import type { GroupKey } from "./tables/group-key.ts";
+import type { GroupProgress } from "./tables/group-progress.ts";
+import type { Heartbeat } from "./tables/subscriber-heartbeats.ts";
+import type { Tables } from "./tables/tables.ts";
+
+/**
+ * A group in memory: a cache of its rows, plus what only matters while the object lives (who waits, who
+ * asked lately, windows of the log). Deleting it changes nothing but latency.
+ *
+ * It is changed only inside `Tenant.change`, which writes what was touched in the same transaction; when
+ * that fails the whole cache is dropped (`gone`) and read anew.
+ */
+export interface Subscriber extends Heartbeat {
+  /** What the row says; it is written again only when the difference is worth it. */
+  savedExpiresAtMs: number;
+  /** Its last receive ended then, plus the grace; a waiting receive counts by itself. */
+  askingUntilMs: number;
+}
+
+export class GroupState {
+  readonly key: GroupKey;
+  record: GroupRecord;
+  topicSettings: TopicSettings;
+  readonly progress: GroupProgress;
+  readonly index = new LaneIndex();
+  readonly subscribers = new Map<string, Subscriber>();
+  /** Not the truth any more: look the group up again. */
+  gone = false;
+  /** The last tail read saw the end of the log. Memory only. */
+  atTail = false;
+  /** When the next delayed message is due, as far as the last read saw. */
+  nextDueAtMs: number | null = null;
+  deadLetterRetryAtMs: number | null = null;
+  private readonly touched = new Set<Lane>();
+  private progressTouched = false;
+  private dueMoved = false;
+  private readonly subscribersTouched = new Set<string>();
+
+  constructor(key: GroupKey, record: GroupRecord, topicSettings: TopicSettings, progress: GroupProgress) {
+    this.key = key;
+    this.record = record;
+    this.topicSettings = topicSettings;
+    this.progress = progress;
+  }
+
+  /** null while paused: nothing is granted and time changes nothing. */
+  rules(nowMs: number): WalkRules | null {
+    if (this.record.settings.paused) return null;
+    return this.activeRules(nowMs);
+  }
+
+  activeRules(nowMs: number): WalkRules {
+    return {
+      maxInFlight: this.record.settings.maxInFlightPerPartition,
+      maxAttempts: isDeadLetterTopic(this.key.topic) ? null : this.record.settings.maxAttempts,
+      maxRetentionMs: this.topicSettings.maxRetentionMs,
+      freshAllowed: true,
+      nowMs,
+    };
+  }
+
+  lane(partitionKey: string): Lane | undefined {
+    return this.index.lanes.get(partitionKey);
+  }
+
+  /** The lane, made if it has none: everything at or below `walkedOffset` is then settled. */
+  laneOrNew(partitionKey: string, walkedOffset: number): Lane {
+    return this.lane(partitionKey) ?? new Lane(partitionKey, walkedOffset);
+  }
+
+  /** Call after each change of a lane: it is placed now and written at the end of the transaction. */
+  touch(lane: Lane, nowMs: number): void {
+    this.index.place(lane, this.rules(nowMs), nowMs);
+    this.touched.add(lane);
+  }
+
+  touchProgress(): void {
+    this.progressTouched = true;
+  }
+
+  /**
+   * The due cursor alone is not worth a row: if it is lost, the same empty page is read again. But it must
+   * be saved with the first lane that changes after it, or a message settled since would arrive again.
+   */
+  moveDue(due: DuePosition): void {
+    this.dueMoved ||= due.dueAtMs !== this.progress.due.dueAtMs || due.offset !== this.progress.due.offset;
+    this.progress.due = due;
+  }
+
+  touchSubscriber(name: string): void {
+    this.subscribersTouched.add(name);
+  }
+
+  /** Settings changed or the clock moved oddly: every lane is placed anew. */
+  placeAll(nowMs: number): void {
+    const rules = this.rules(nowMs);
+    for (const lane of [...this.index.lanes.values()]) this.index.place(lane, rules, nowMs);
+  }
+
+  nextEpoch(nowMs: number): number {
+    this.progress.lastEpoch = Math.max(this.progress.lastEpoch + 1, nowMs);
+    this.touchProgress();
+    return this.progress.lastEpoch;
+  }
+
+  shareInput(asking: ReadonlySet<string>): ShareInput {
+    const counted = new Set(asking);
+    for (const name of this.index.deliveringTo()) if (this.subscribers.has(name)) counted.add(name);
+    return {
+      busyLanes: this.index.busyCount,
+      freeReadyLanes: this.index.readyFree.size,
+      heldLanes: this.index.busyByOwner(),
+      counted,
+      asking,
+    };
+  }
+
+  /** When the earliest subscriber would be taken for dead. */
+  nextExpiryAtMs(): number | null {
+    let earliest: number | null = null;
+    for (const { expiresAtMs } of this.subscribers.values()) {
+      if (earliest === null || expiresAtMs < earliest) earliest = expiresAtMs;
+    }
+    return earliest;
+  }
+
+  /** Writes what was touched. Inside the transaction of `Tenant.change`. */
+  flush(tables: Tables): void {
+    if (this.dueMoved && this.touched.size > 0) this.progressTouched = true;
+    for (const lane of this.touched) this.flushLane(tables, lane);
+    this.touched.clear();
+    if (this.progressTouched) this.dueMoved = false;
+    if (this.progressTouched) tables.groupProgress.save(this.key, this.progress);
+    this.progressTouched = false;
+    for (const name of this.subscribersTouched) {
+      const subscriber = this.subscribers.get(name);
+      if (subscriber) {
+        tables.heartbeats.save(this.key, subscriber);
+        subscriber.savedExpiresAtMs = subscriber.expiresAtMs;
+      } else tables.heartbeats.remove(this.key, name);
+    }
+    this.subscribersTouched.clear();
+  }
+
+  private flushLane(tables: Tables, lane: Lane): void {
+    const changes: LaneChanges = lane.changes;
+    lane.changes = { state: false, lease: false, exceptions: new Set() };
+    for (const offset of changes.exceptions) {
+      const exception = lane.exceptionAt(offset);
+      if (exception) tables.deliveryExceptions.save(this.key, lane.partitionKey, exception);
+      else tables.deliveryExceptions.remove(this.key, lane.partitionKey, offset);
+    }
+    if (changes.state) {
+      if (lane.hasUnsettled) tables.deliveryState.save(this.key, lane);
+      else if (lane.hasStateRow) tables.deliveryState.remove(this.key, lane.partitionKey);
+      lane.hasStateRow = lane.hasUnsettled;
+    }
+    if (changes.lease) {
+      if (lane.lease) tables.leases.save(this.key, lane.partitionKey, lane.lease);
+      else if (lane.hasLeaseRow) tables.leases.remove(this.key, lane.partitionKey);
+      lane.hasLeaseRow = lane.lease !== null;
+    }
+  }
+}
+
+/** Reads a group's rows. Cost: one row for each lane with something unsettled or leased, exception and subscriber. */
+export function loadGroup(
+  tables: Tables,
+  key: GroupKey,
+  record: GroupRecord,
+  topicSettings: TopicSettings,
+  nowMs: number,
+): GroupState {
+  const saved = tables.groupProgress.load(key);
+  const current = saved?.generation === record.generation ? saved : null;
+  const group = new GroupState(key, record, topicSettings, current ?? freshProgress(record, nowMs));
+  if (!current) {
+    // Rows of an earlier group of this name, left by a crash while it was deleted.
+    if (saved) tables.removeGroup(key);
+    return group;
+  }
+  const lanes = new Map<string, Lane>();
+  for (const lane of tables.deliveryState.load(key)) lanes.set(lane.partitionKey, lane);
+  for (const { partitionKey, exception } of tables.deliveryExceptions.load(key)) {
+    lanes.get(partitionKey)?.exceptions.push(exception);
+  }
+  for (const { partitionKey, lease } of tables.leases.load(key)) {
+    const lane = lanes.get(partitionKey) ?? new Lane(partitionKey, group.progress.scanOffset);
+    lane.lease = lease;
+    lane.hasLeaseRow = true;
+    lanes.set(partitionKey, lane);
+  }
+  for (const beat of tables.heartbeats.load(key)) {
+    group.subscribers.set(beat.subscriber, { ...beat, savedExpiresAtMs: beat.expiresAtMs, askingUntilMs: 0 });
+  }
+  const rules = group.rules(nowMs);
+  for (const lane of lanes.values()) group.index.place(lane, rules, nowMs);
+  return group;
+}
+
+/** Delayed messages due by now are taken by the scan itself; later ones arrive when due. */
+function freshProgress(record: GroupRecord, nowMs: number): GroupProgress {
+  return {
+    generation: record.generation,
+    scanOffset: record.startOffset,
+    due: { dueAtMs: nowMs, offset: Number.MAX_SAFE_INTEGER },
+    lastEpoch: 0,
+    resetEpoch: 0,
+    expired: 0,
+    dropped: 0,
+  };
+}

@@ -1,0 +1,80 @@
+import type { Exception, ExceptionState } from "../../core/lane.ts";
+import type { Sql } from "../ports.ts";
+import type { GroupKey } from "./group-key.ts";
+
+/** Messages with a history: one row each. */
+export class DeliveryExceptionsTable {
+  private readonly sql: Sql;
+
+  constructor(sql: Sql) {
+    this.sql = sql;
+  }
+
+  /** Ascending by partition key and offset. */
+  load(key: GroupKey): { partitionKey: string; exception: Exception }[] {
+    const rows = this.sql.all(
+      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes
+       FROM queue_delivery_exceptions WHERE tenant = ? AND topic = ? AND group_name = ?
+       ORDER BY partition_key, message_offset`,
+      key.tenant,
+      key.topic,
+      key.group,
+    );
+    return rows.map((row) => ({
+      partitionKey: String(row["partition_key"]),
+      exception: {
+        offset: Number(row["message_offset"]),
+        state: String(row["state"]) as ExceptionState,
+        attempt: Number(row["attempt"]),
+        atMs: Number(row["at_ms"]),
+        nonce: String(row["nonce"]),
+        subscriber: String(row["subscriber"]),
+        epoch: Number(row["epoch"]),
+        reason: String(row["reason"]),
+        bodyBytes: Number(row["body_bytes"]),
+      },
+    }));
+  }
+
+  save(key: GroupKey, partitionKey: string, exception: Exception): void {
+    this.sql.run(
+      `INSERT OR REPLACE INTO queue_delivery_exceptions (tenant, topic, group_name, partition_key, message_offset,
+         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      key.tenant,
+      key.topic,
+      key.group,
+      partitionKey,
+      exception.offset,
+      exception.state,
+      exception.attempt,
+      exception.atMs,
+      exception.nonce,
+      exception.subscriber,
+      exception.epoch,
+      exception.reason,
+      exception.bodyBytes,
+    );
+  }
+
+  remove(key: GroupKey, partitionKey: string, offset: number): void {
+    this.sql.run(
+      `DELETE FROM queue_delivery_exceptions
+       WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ? AND message_offset = ?`,
+      key.tenant,
+      key.topic,
+      key.group,
+      partitionKey,
+      offset,
+    );
+  }
+
+  removeGroup(key: GroupKey): void {
+    this.sql.run(
+      "DELETE FROM queue_delivery_exceptions WHERE tenant = ? AND topic = ? AND group_name = ?",
+      key.tenant,
+      key.topic,
+      key.group,
+    );
+  }
+}

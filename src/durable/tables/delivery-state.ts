@@ -1,0 +1,92 @@
+import { Lane, type Run } from "../../core/lane.ts";
+import type { Sql } from "../ports.ts";
+import type { GroupKey } from "./group-key.ts";
+
+type EncodedRun = [nonce: string, subscriber: string, epoch: number, visibleUntilMs: number, messages: number[]];
+
+/** Lanes of a group that have something unsettled. */
+export class DeliveryStateTable {
+  private readonly sql: Sql;
+
+  constructor(sql: Sql) {
+    this.sql = sql;
+  }
+
+  load(key: GroupKey): Lane[] {
+    const rows = this.sql.all(
+      `SELECT partition_key, walked_offset, has_more, runs FROM queue_delivery_state
+       WHERE tenant = ? AND topic = ? AND group_name = ?`,
+      key.tenant,
+      key.topic,
+      key.group,
+    );
+    return rows.map((row) => {
+      const lane = new Lane(String(row["partition_key"]), Number(row["walked_offset"]));
+      lane.behind = Number(row["has_more"]) === 1;
+      lane.runs = decodeRuns(String(row["runs"]));
+      lane.hasStateRow = true;
+      return lane;
+    });
+  }
+
+  save(key: GroupKey, lane: Lane): void {
+    this.sql.run(
+      `INSERT INTO queue_delivery_state (tenant, topic, group_name, partition_key, walked_offset, has_more, runs)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (tenant, topic, group_name, partition_key)
+       DO UPDATE SET walked_offset = excluded.walked_offset, has_more = excluded.has_more, runs = excluded.runs`,
+      key.tenant,
+      key.topic,
+      key.group,
+      lane.partitionKey,
+      lane.walkedOffset,
+      lane.hasMore ? 1 : 0,
+      encodeRuns(lane.runs),
+    );
+  }
+
+  remove(key: GroupKey, partitionKey: string): void {
+    this.sql.run(
+      "DELETE FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ?",
+      key.tenant,
+      key.topic,
+      key.group,
+      partitionKey,
+    );
+  }
+
+  removeGroup(key: GroupKey): void {
+    this.sql.run(
+      "DELETE FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ?",
+      key.tenant,
+      key.topic,
+      key.group,
+    );
+  }
+}
+
+/** Offsets as deltas: a run of a hundred messages stays under two kilobytes. */
+export function encodeRuns(runs: readonly Run[]): string {
+  const encoded = runs.map((run): EncodedRun => {
+    const messages: number[] = [];
+    let before = 0;
+    for (const { offset, bodyBytes } of run.messages) {
+      messages.push(offset - before, bodyBytes);
+      before = offset;
+    }
+    return [run.nonce, run.subscriber, run.epoch, run.visibleUntilMs, messages];
+  });
+  return JSON.stringify(encoded);
+}
+
+export function decodeRuns(text: string): Run[] {
+  return (JSON.parse(text) as EncodedRun[]).map(([nonce, subscriber, epoch, visibleUntilMs, flat]) => {
+    const messages: Run["messages"] = [];
+    let offset = 0;
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      offset += flat[at] as number;
+      messages.push({ offset, bodyBytes: flat[at + 1] as number });
+    }
+    return { nonce, subscriber, epoch, visibleUntilMs, messages };
+  });
+}

@@ -1,0 +1,155 @@
+import { DurableObject } from "cloudflare:workers";
+import { ObjectLog } from "../log/object/object-log.ts";
+import { OBJECT_SCHEMA } from "../log/object/schema.generated.ts";
+import type { Outcome, TenantCalls } from "../protocol/tenant-calls.ts";
+import { type CommandInput, type CommandName, type CommandValue, Engine } from "./engine.ts";
+import { migrate } from "./migrate.ts";
+import { Platform } from "./platform.ts";
+
+interface Opened {
+  platform: Platform;
+  engine: Engine;
+}
+
+type Call<N extends CommandName> = (
+  tenant: string,
+  input: CommandInput<N>,
+) => Promise<Outcome<CommandValue<N>>>;
+
+/**
+ * Only wires: the platform on one side, the engine on the other.
+ *
+ * The object learns its tenant's name from its first call and keeps it, so that the alarm knows it too, and
+ * no call for another tenant ever touches its rows.
+ */
+export class TenantObject extends DurableObject implements TenantCalls {
+  private opened: Opened | null = null;
+  private opening: Promise<Opened | null> | null = null;
+
+  publish(...call: Parameters<Call<"publish">>): ReturnType<Call<"publish">> {
+    return this.run("publish", ...call);
+  }
+  take(...call: Parameters<Call<"take">>): ReturnType<Call<"take">> {
+    return this.run("take", ...call);
+  }
+  giveBack(...call: Parameters<Call<"giveBack">>): ReturnType<Call<"giveBack">> {
+    return this.run("giveBack", ...call);
+  }
+  settle(...call: Parameters<Call<"settle">>): ReturnType<Call<"settle">> {
+    return this.run("settle", ...call);
+  }
+  heartbeat(...call: Parameters<Call<"heartbeat">>): ReturnType<Call<"heartbeat">> {
+    return this.run("heartbeat", ...call);
+  }
+  leave(...call: Parameters<Call<"leave">>): ReturnType<Call<"leave">> {
+    return this.run("leave", ...call);
+  }
+  putGroup(...call: Parameters<Call<"putGroup">>): ReturnType<Call<"putGroup">> {
+    return this.run("putGroup", ...call);
+  }
+  getGroup(...call: Parameters<Call<"getGroup">>): ReturnType<Call<"getGroup">> {
+    return this.run("getGroup", ...call);
+  }
+  deleteGroup(...call: Parameters<Call<"deleteGroup">>): ReturnType<Call<"deleteGroup">> {
+    return this.run("deleteGroup", ...call);
+  }
+  putTopic(...call: Parameters<Call<"putTopic">>): ReturnType<Call<"putTopic">> {
+    return this.run("putTopic", ...call);
+  }
+  getTopic(...call: Parameters<Call<"getTopic">>): ReturnType<Call<"getTopic">> {
+    return this.run("getTopic", ...call);
+  }
+  listTopics(...call: Parameters<Call<"listTopics">>): ReturnType<Call<"listTopics">> {
+    return this.run("listTopics", ...call);
+  }
+  listMessages(...call: Parameters<Call<"listMessages">>): ReturnType<Call<"listMessages">> {
+    return this.run("listMessages", ...call);
+  }
+  getMessage(...call: Parameters<Call<"getMessage">>): ReturnType<Call<"getMessage">> {
+    return this.run("getMessage", ...call);
+  }
+  deleteMessage(...call: Parameters<Call<"deleteMessage">>): ReturnType<Call<"deleteMessage">> {
+    return this.run("deleteMessage", ...call);
+  }
+  purgeMessages(...call: Parameters<Call<"purgeMessages">>): ReturnType<Call<"purgeMessages">> {
+    return this.run("purgeMessages", ...call);
+  }
+  lag(...call: Parameters<Call<"lag">>): ReturnType<Call<"lag">> {
+    return this.run("lag", ...call);
+  }
+  resetOffset(...call: Parameters<Call<"resetOffset">>): ReturnType<Call<"resetOffset">> {
+    return this.run("resetOffset", ...call);
+  }
+  leases(...call: Parameters<Call<"leases">>): ReturnType<Call<"leases">> {
+    return this.run("leases", ...call);
+  }
+  releaseLease(...call: Parameters<Call<"releaseLease">>): ReturnType<Call<"releaseLease">> {
+    return this.run("releaseLease", ...call);
+  }
+  deadLetters(...call: Parameters<Call<"deadLetters">>): ReturnType<Call<"deadLetters">> {
+    return this.run("deadLetters", ...call);
+  }
+  redrive(...call: Parameters<Call<"redrive">>): ReturnType<Call<"redrive">> {
+    return this.run("redrive", ...call);
+  }
+  purgeDeadLetters(...call: Parameters<Call<"purgeDeadLetters">>): ReturnType<Call<"purgeDeadLetters">> {
+    return this.run("purgeDeadLetters", ...call);
+  }
+  collect(...call: Parameters<Call<"collect">>): ReturnType<Call<"collect">> {
+    return this.run("collect", ...call);
+  }
+
+  /** May come twice, early, or before any call after a restart. */
+  override async alarm(): Promise<void> {
+    const opened = await this.open(null);
+    if (!opened) return;
+    opened.platform.alarm.fired();
+    await opened.engine.alarm();
+  }
+
+  private async run<N extends CommandName>(
+    name: N,
+    tenant: string,
+    input: CommandInput<N>,
+  ): Promise<Outcome<CommandValue<N>>> {
+    const opened = this.opened ?? (await this.open(tenant));
+    if (opened?.engine.tenant.name !== tenant) {
+      return { ok: false, error: { code: "internal", detail: "the call reached another tenant's object" } };
+    }
+    return opened.engine.call(name, input);
+  }
+
+  /** Opens the object once; null while nobody has said whose it is (an alarm on an object that holds nothing). */
+  private open(tenant: string | null): Promise<Opened | null> {
+    this.opening ??= this.openOnce(tenant).then(
+      (opened) => {
+        this.opened = opened;
+        if (!opened) this.opening = null;
+        return opened;
+      },
+      (error: unknown) => {
+        // The next call tries again; this one fails as a whole.
+        this.opening = null;
+        throw error;
+      },
+    );
+    return this.opening;
+  }
+
+  private async openOnce(tenant: string | null): Promise<Opened | null> {
+    const platform = await Platform.open(this.ctx.storage);
+    migrate(platform.sql, platform.clock, OBJECT_SCHEMA);
+    const name = tenantName(platform, tenant);
+    if (name === null) return null;
+    const log = new ObjectLog(name, platform.sql, platform.clock);
+    return { platform, engine: new Engine(name, platform, log, log) };
+  }
+}
+
+/** Whose object this is: the first call says it, storage remembers it. */
+function tenantName(platform: Platform, tenant: string | null): string | null {
+  const [row] = platform.sql.all("SELECT tenant FROM queue_tenant LIMIT 1");
+  if (row) return String(row["tenant"]);
+  if (tenant !== null) platform.sql.run("INSERT INTO queue_tenant (tenant, activity) VALUES (?, 0)", tenant);
+  return tenant;
+}

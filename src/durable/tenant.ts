@@ -1,0 +1,282 @@
+import { DueQueue } from "../core/due-queue.ts";
+import { FairlaneError, fail } from "../core/failure.ts";
+import { GROUP_TOMBSTONE_MS, MAX_GROUPS_PER_TOPIC } from "../core/limits.ts";
+import { DEFAULT_GROUP_SETTINGS, defaultTopicSettings, type TopicSettings } from "../core/settings.ts";
+import type { GroupRecord, MessageLog } from "../log/message-log.ts";
+import type { ObjectLog } from "../log/object/object-log.ts";
+import { care, reapSubscribers } from "./care.ts";
+import { type GroupState, loadGroup } from "./group-state.ts";
+import { GroupReader } from "./group-reader.ts";
+import { LogHealth } from "./log-health.ts";
+import type { Ports } from "./ports.ts";
+import { PublishQueue } from "./publish-queue.ts";
+import { Tables } from "./tables/tables.ts";
+import { WakeSchedule } from "./wake-schedule.ts";
+import { groupName, Waiters } from "./waiters.ts";
+
+/**
+ * One tenant's queue: what every command works on.
+ *
+ * States of a group's cache: absent, loaded, gone. A command that awaited anything looks its group up again
+ * when it is gone. Invariant: outside `change`, the cache equals the rows (test/sim checks it after each
+ * step by loading a second copy). Crash points: between any two awaits, and inside a transaction, which
+ * then never happened.
+ */
+export interface TopicState {
+  readonly topic: string;
+  settings: TopicSettings;
+  groups: Map<string, GroupState>;
+  /** Deleted groups, so that a late receive does not bring one back, and no generation comes twice. */
+  tombstones: Map<string, GroupRecord>;
+}
+
+export class Tenant {
+  readonly name: string;
+  readonly ports: Ports;
+  readonly log: MessageLog;
+  /** The log again, where it lives in this object. */
+  readonly embedded: ObjectLog | null;
+  readonly tables: Tables;
+  readonly waiters = new Waiters();
+  readonly logHealth: LogHealth;
+  readonly publishQueue: PublishQueue;
+  readonly wake: WakeSchedule;
+  /** When each loaded group next needs to be looked at. */
+  readonly groupsDueAt = new DueQueue<GroupState>();
+  private readonly topics = new Map<string, TopicState>();
+  private readonly readers = new Map<string, GroupReader>();
+  private readonly making = new Map<string, Promise<GroupState>>();
+  private loading: Promise<void> | null = null;
+  private loaded = false;
+
+  constructor(name: string, ports: Ports, log: MessageLog, embedded: ObjectLog | null) {
+    this.name = name;
+    this.ports = ports;
+    this.log = log;
+    this.embedded = embedded;
+    this.tables = new Tables(ports.sql);
+    this.logHealth = new LogHealth(ports);
+    this.publishQueue = new PublishQueue(this);
+    this.wake = new WakeSchedule(this);
+  }
+
+  nowMs(): number {
+    return this.ports.clock.nowMs();
+  }
+
+  /** All topics, with their groups. Read once; kept current by the commands that change them. */
+  async allTopics(): Promise<TopicState[]> {
+    await this.load();
+    return [...this.topics.values()];
+  }
+
+  async topic(topic: string): Promise<TopicState | null> {
+    await this.load();
+    return this.topics.get(topic) ?? null;
+  }
+
+  async topicOrFail(topic: string): Promise<TopicState> {
+    return (await this.topic(topic)) ?? fail("not-found", `topic ${topic} does not exist`);
+  }
+
+  /** Makes the topic if it is not there. */
+  async ensureTopic(topic: string): Promise<TopicState> {
+    const known = await this.topic(topic);
+    if (known) return known;
+    await this.log.saveTopic(topic, defaultTopicSettings(topic));
+    return this.rememberTopic(topic, defaultTopicSettings(topic));
+  }
+
+  /** Takes note of a topic that the log made by itself (a publish, a dead letter). */
+  rememberTopic(topic: string, settings: TopicSettings): TopicState {
+    const known = this.topics.get(topic);
+    if (known) return known;
+    const state: TopicState = { topic, settings, groups: new Map(), tombstones: new Map() };
+    if (this.loaded) this.topics.set(topic, state);
+    return state;
+  }
+
+  async group(topic: string, group: string): Promise<GroupState | null> {
+    const state = await this.topic(topic);
+    const known = state?.groups.get(group);
+    if (!state || !known) return null;
+    return known.gone ? this.reload(state, known) : known;
+  }
+
+  async groupOrFail(topic: string, group: string): Promise<GroupState> {
+    return (await this.group(topic, group)) ?? fail("not-found", `group ${group} of topic ${topic} does not exist`);
+  }
+
+  /** The group, made with the defaults if it is not there: a receive on a new name. */
+  async ensureGroup(topic: string, group: string): Promise<GroupState> {
+    const known = await this.group(topic, group);
+    if (known) return known;
+    const state = await this.ensureTopic(topic);
+    const tombstone = state.tombstones.get(group);
+    const deletedForMs = this.nowMs() - (tombstone?.deletedAtMs ?? Number.NEGATIVE_INFINITY);
+    if (deletedForMs >= 0 && deletedForMs < GROUP_TOMBSTONE_MS) {
+      fail("not-found", `group ${group} of topic ${topic} was deleted less than a minute ago`);
+    }
+    return this.makeGroup(state, group, { ...DEFAULT_GROUP_SETTINGS }, "receive");
+  }
+
+  /** Writes a new group to the log, then adopts it. Calls that meet make one group. */
+  makeGroup(
+    state: TopicState,
+    group: string,
+    settings: GroupRecord["settings"],
+    createdBy: GroupRecord["createdBy"],
+  ): Promise<GroupState> {
+    const name = groupName({ topic: state.topic, group });
+    const making =
+      this.making.get(name) ??
+      this.makeGroupOnce(state, group, settings, createdBy).finally(() => this.making.delete(name));
+    this.making.set(name, making);
+    return making;
+  }
+
+  private async makeGroupOnce(
+    state: TopicState,
+    group: string,
+    settings: GroupRecord["settings"],
+    createdBy: GroupRecord["createdBy"],
+  ): Promise<GroupState> {
+    if (state.groups.size >= MAX_GROUPS_PER_TOPIC) {
+      fail("rate-limited", `a topic has at most ${MAX_GROUPS_PER_TOPIC} groups`, { retryAfterMs: 60_000 });
+    }
+    const tail = await this.log.tail(state.topic);
+    const record: GroupRecord = {
+      group,
+      generation: this.nextGeneration(state, group),
+      settings,
+      createdBy,
+      startOffset: settings.startFrom === "latest" ? tail.offset : 0,
+      deletedAtMs: null,
+    };
+    await this.log.saveGroup(state.topic, record);
+    return this.adopt(state, record);
+  }
+
+  /** The group's rows as they are now, for a settings change that was written to the log. */
+  adopt(state: TopicState, record: GroupRecord): GroupState {
+    const before = state.groups.get(record.group);
+    if (before) this.dropCache(before);
+    const key = { tenant: this.name, topic: state.topic, group: record.group };
+    const group = loadGroup(this.tables, key, record, state.settings, this.nowMs());
+    state.groups.set(record.group, group);
+    state.tombstones.delete(record.group);
+    this.reschedule(group);
+    return group;
+  }
+
+  /**
+   * Changes a group: decide and write, without an await in between. What time did to it comes first, so
+   * `act` sees no dead subscriber's lease and no spent delivery. A throw undoes everything.
+   */
+  change<T>(group: GroupState, act: (nowMs: number) => T): T {
+    if (group.gone) fail("store-unavailable", "the group's state was reloaded, try again", { retryAfterMs: 100 });
+    const nowMs = this.nowMs();
+    try {
+      const result = this.ports.sql.transaction(() => {
+        reapSubscribers(group, nowMs, this.waiters);
+        group.index.advance(group.rules(nowMs), nowMs);
+        care(group, nowMs);
+        const value = act(nowMs);
+        group.flush(this.tables);
+        return value;
+      });
+      this.reschedule(group);
+      return result;
+    } catch (error) {
+      this.dropCache(group);
+      throw error;
+    }
+  }
+
+  reader(ref: { topic: string; group: string }): GroupReader {
+    const name = groupName(ref);
+    const known = this.readers.get(name);
+    if (known) return known;
+    const reader = new GroupReader(this, () => this.group(ref.topic, ref.group));
+    this.readers.set(name, reader);
+    return reader;
+  }
+
+  /** Live subscribers with a receive that waits, or ended a moment ago. */
+  askingSubscribers(group: GroupState, nowMs: number): Set<string> {
+    const asking = this.waiters.subscribersOf(group.key);
+    for (const { subscriber, askingUntilMs } of group.subscribers.values()) {
+      if (askingUntilMs > nowMs) asking.add(subscriber);
+    }
+    return asking;
+  }
+
+  /** When the next delayed message is due in a group where somebody waits. */
+  nextDueAtMs(): number | null {
+    let earliest: number | null = null;
+    for (const { topic, group } of this.waiters.groups()) {
+      const dueAtMs = this.topics.get(topic)?.groups.get(group)?.nextDueAtMs ?? null;
+      if (dueAtMs !== null && (earliest === null || dueAtMs < earliest)) earliest = dueAtMs;
+    }
+    return earliest;
+  }
+
+  /** Forgets a cache; the next look-up reads the rows again. */
+  dropCache(group: GroupState): void {
+    group.gone = true;
+    this.groupsDueAt.set(group, null);
+    // Whoever waits in it is tried again on what the rows say.
+    this.wake.pump(group.key);
+  }
+
+  reschedule(group: GroupState): void {
+    this.groupsDueAt.set(group, this.wake.nextEventAtMs(group));
+    this.wake.arm();
+  }
+
+  private reload(state: TopicState, stale: GroupState): GroupState {
+    const group = loadGroup(this.tables, stale.key, stale.record, state.settings, this.nowMs());
+    state.groups.set(stale.key.group, group);
+    this.reschedule(group);
+    return group;
+  }
+
+  private nextGeneration(state: TopicState, group: string): number {
+    // Within a name only: the topic and the group stand beside the generation wherever it is compared.
+    const before = state.groups.get(group)?.record ?? state.tombstones.get(group);
+    return Math.max((before?.generation ?? 0) + 1, this.nowMs());
+  }
+
+  private async load(): Promise<void> {
+    if (this.loaded) return;
+    this.loading ??= this.loadAll().finally(() => {
+      this.loading = null;
+    });
+    await this.loading;
+  }
+
+  private async loadAll(): Promise<void> {
+    const found: TopicState[] = [];
+    for (const { topic, settings } of await this.log.loadTopics()) {
+      const state: TopicState = { topic, settings, groups: new Map(), tombstones: new Map() };
+      for (const record of await this.log.loadGroups(topic)) {
+        if (record.deletedAtMs !== null) state.tombstones.set(record.group, record);
+        else {
+          const key = { tenant: this.name, topic, group: record.group };
+          state.groups.set(record.group, loadGroup(this.tables, key, record, settings, this.nowMs()));
+        }
+      }
+      found.push(state);
+    }
+    if (this.loaded) return;
+    for (const state of found) {
+      this.topics.set(state.topic, state);
+      for (const group of state.groups.values()) this.reschedule(group);
+    }
+    this.loaded = true;
+  }
+}
+
+export function failureOf(error: unknown): FairlaneError["failure"] | null {
+  return error instanceof FairlaneError ? error.failure : null;
+}

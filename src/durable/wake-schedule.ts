@@ -1,0 +1,182 @@
+import { LOOK_AHEAD_ENTRIES, LOOK_AHEAD_LANES, LOOK_AHEAD_PAUSE_MS } from "../core/dispatch-limits.ts";
+import { copyDeadLetters } from "./dead-letter-pass.ts";
+import type { GroupState } from "./group-state.ts";
+import { releaseIdleLeases } from "./idle-leases.ts";
+import type { Tenant } from "./tenant.ts";
+import { groupName } from "./waiters.ts";
+import { pumpGroup } from "./commands/take.ts";
+
+/**
+ * The one owner of the object's alarm and of its timer. The alarm does what must happen even if nobody calls:
+ * lapses, missed heartbeats, idle leases, dead letters. The timer wakes waiting receives, which live in memory
+ * as it does; it is armed only while some wait.
+ *
+ * Both run the same pass, which may run twice or early: it does what is due and arms again.
+ */
+
+/** Groups visited in one pass; the next pass goes on where time orders it. */
+const MAX_PASS_GROUPS = 200;
+
+export class WakeSchedule {
+  private readonly tenant: Tenant;
+  private cancelTimer: (() => void) | null = null;
+  private timerAtMs: number | null = null;
+  private readonly lookingAhead = new Set<string>();
+  private readonly pumping = new Map<string, { again: boolean }>();
+  private passing: Promise<void> | null = null;
+
+  constructor(tenant: Tenant) {
+    this.tenant = tenant;
+  }
+
+  /** When time alone changes something in this group; null if never. */
+  nextEventAtMs(group: GroupState): number | null {
+    if (group.gone) return null;
+    const paused = group.record.settings.paused;
+    const idleAtMs = group.index.idleSince.peekAtMs();
+    const { leaseDurationMs } = group.record.settings;
+    return earliest(
+      paused ? null : group.index.nextChangeAtMs,
+      !paused && group.index.needCare.size > 0 ? this.tenant.nowMs() : null,
+      group.nextExpiryAtMs(),
+      idleAtMs === null ? null : idleAtMs + 2 * leaseDurationMs,
+      group.index.dying.size > 0 ? (group.deadLetterRetryAtMs ?? this.tenant.nowMs()) : null,
+    );
+  }
+
+  arm(): void {
+    const nowMs = this.tenant.nowMs();
+    const eventAtMs = this.tenant.groupsDueAt.peekAtMs();
+    if (eventAtMs !== null) {
+      const target = Math.max(eventAtMs, nowMs + 1);
+      const armed = this.tenant.ports.alarm.get();
+      // An alarm in the past that has not fired yet will; one that is later than needed is moved.
+      if (armed === null || armed > target) this.tenant.ports.alarm.set(target);
+    }
+    this.armTimer(nowMs, eventAtMs);
+  }
+
+  /** A topic has new messages. */
+  topicGrew(topic: string): void {
+    for (const group of this.tenant.waiters.groups()) if (group.topic === topic) this.pump(group);
+  }
+
+  /** Tries the waiting receives of a group, soon and once, however often it is called meanwhile. */
+  pump(group: { topic: string; group: string }): void {
+    if (!this.tenant.waiters.has(group)) return;
+    const name = groupName(group);
+    const running = this.pumping.get(name);
+    if (running) {
+      running.again = true;
+      return;
+    }
+    const state = { again: false };
+    this.pumping.set(name, state);
+    const run = async (): Promise<void> => {
+      try {
+        do {
+          state.again = false;
+          await pumpGroup(this.tenant, group);
+        } while (state.again);
+      } finally {
+        this.pumping.delete(name);
+        this.arm();
+      }
+    };
+    // Failures reach the waiting receives themselves; nothing is left for this promise to say.
+    run().catch((error) => this.tenant.ports.report("pump", error));
+  }
+
+  /**
+   * Few lanes are ready and the log holds more: reads on in the background, so that what lies behind a deep
+   * or stuck lane is found. Goes on only while somebody asks.
+   */
+  lookAhead(ref: { topic: string; group: string }): void {
+    const name = groupName(ref);
+    if (this.lookingAhead.has(name)) return;
+    this.lookingAhead.add(name);
+    this.tenant.ports.timers.after(LOOK_AHEAD_PAUSE_MS, () => {
+      this.lookingAhead.delete(name);
+      this.lookAheadOnce(ref).catch((error) => this.tenant.ports.report("look-ahead", error));
+    });
+  }
+
+  private async lookAheadOnce(ref: { topic: string; group: string }): Promise<void> {
+    const group = await this.tenant.group(ref.topic, ref.group);
+    if (!group || !wantsLookAhead(group)) return;
+    await this.tenant.reader(ref).read({ lanes: [], tailEntries: LOOK_AHEAD_ENTRIES });
+    this.pump(ref);
+    const asking = this.tenant.askingSubscribers(group, this.tenant.nowMs());
+    if (asking.size > 0 && wantsLookAhead(group)) this.lookAhead(ref);
+  }
+
+  /** What is due now, over all groups. Never throws: a failing group is reported and tried again. */
+  async pass(): Promise<void> {
+    this.passing ??= this.passOnce().finally(() => {
+      this.passing = null;
+    });
+    await this.passing;
+  }
+
+  private async passOnce(): Promise<void> {
+    const { tenant } = this;
+    await tenant.allTopics();
+    const nowMs = tenant.nowMs();
+    for (const waiter of tenant.waiters.expired(nowMs)) this.pump(waiter.input);
+    const due = tenant.groupsDueAt.takeDue(nowMs);
+    for (const later of due.splice(MAX_PASS_GROUPS)) tenant.groupsDueAt.set(later, nowMs + 1);
+    for (const group of due) {
+      try {
+        await this.visit(group);
+      } catch (error) {
+        tenant.ports.report("pass", error);
+        if (!group.gone) tenant.groupsDueAt.set(group, tenant.nowMs() + 1000);
+      }
+    }
+    for (const group of tenant.waiters.groups()) this.pump(group);
+    this.arm();
+  }
+
+  private async visit(known: GroupState): Promise<void> {
+    const { topic, group: name } = known.key;
+    const group = await this.tenant.group(topic, name);
+    if (!group) return;
+    this.tenant.change(group, (nowMs) => releaseIdleLeases(group, nowMs));
+    if (group.index.dying.size > 0) await copyDeadLetters(this.tenant, group.key);
+    this.pump(group.key);
+  }
+
+  private armTimer(nowMs: number, eventAtMs: number | null): void {
+    if (this.tenant.waiters.count === 0) {
+      this.cancelTimer?.();
+      this.cancelTimer = null;
+      this.timerAtMs = null;
+      return;
+    }
+    const target = earliest(
+      eventAtMs,
+      this.tenant.waiters.nextDeadlineAtMs(),
+      this.tenant.nextDueAtMs(),
+      this.tenant.logHealth.resumesAtMs,
+    );
+    if (target === null || target === this.timerAtMs) return;
+    this.cancelTimer?.();
+    this.timerAtMs = target;
+    this.cancelTimer = this.tenant.ports.timers.after(Math.max(1, target - nowMs), () => {
+      this.timerAtMs = null;
+      this.cancelTimer = null;
+      this.pass().catch((error) => this.tenant.ports.report("timer", error));
+    });
+  }
+}
+
+/** Is it worth reading on although nobody is short of messages? */
+export function wantsLookAhead(group: GroupState): boolean {
+  return !group.gone && !group.atTail && !group.record.settings.paused && group.index.readyCount() < LOOK_AHEAD_LANES;
+}
+
+function earliest(...instants: (number | null)[]): number | null {
+  let first: number | null = null;
+  for (const at of instants) if (at !== null && (first === null || at < first)) first = at;
+  return first;
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fireEachMinute } from "./cron-clock.ts";
+import { type LocalServer, startLocalServer } from "./local-server.ts";
+import { readSettings } from "./settings.ts";
+import { StartRefusal } from "./start-refusal.ts";
+import { welcome } from "./welcome.ts";
+
+/** `npm start`: serves until a signal. Ends with 0 after a signal, with 1 when it cannot start or go on. */
+async function main(): Promise<void> {
+  const settings = readSettings(process.env);
+  if (settings.authOff)
+    complain("WARNING: AUTH=off, anyone who reaches this port may do anything: no token is asked for");
+  const server = await startLocalServer({
+    ...settings,
+    onOutput: (stream, text) => process[stream].write(text),
+  });
+  let stopping = false;
+  const stopCron = fireEachMinute(server.fireCron, Date.now, complain);
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    stopCron();
+    void server.stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  // The channel to the script that started this one: it closes when that script is gone, however it went.
+  process.on("disconnect", stop);
+  process.channel?.unref();
+  process.stdout.write(describe(server, settings.tenants));
+
+  const exit = await server.exited;
+  stopCron();
+  if (!stopping) {
+    throw new StartRefusal(
+      `the runtime ended by itself (${exit.signal ?? `code ${exit.code}`}): start again; the data is kept`,
+    );
+  }
+  process.disconnect?.();
+}
+
+function describe(server: LocalServer, tenants: readonly string[]): string {
+  const manifest = readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8");
+  const { version } = JSON.parse(manifest) as { version: string };
+  return welcome({ ...server, version, tenants, tokenPath: join(server.dataDir, "token") });
+}
+
+function complain(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof StartRefusal)) throw error;
+  complain(`Fairlane: ${error.message}`);
+  process.exit(1);
+}

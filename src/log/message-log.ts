@@ -1,0 +1,251 @@
+import type { GroupSettings, TopicSettings } from "../core/settings.ts";
+
+/**
+ * The message log of one tenant: the truth about what was published, and about settings and
+ * checkpointed progress. Two implementations, one suite (test/conformance).
+ *
+ * An instance is bound to one tenant; no method takes a tenant. Offsets grow within a topic and are
+ * not dense. Times are milliseconds since the epoch by the log's own clock. Methods that change
+ * something are idempotent where their comment says so. A method rejects with `FairlaneError`:
+ * `store-unavailable` when the log cannot be reached (the outcome of a write is then unknown),
+ * `rate-limited` when it is full.
+ */
+export interface MessageLog {
+  /** Stores a batch, all or nothing. Publishing the same IDs again stores nothing. Makes the topic. */
+  append(topic: string, messages: readonly NewMessage[]): Promise<AppendOutcome>;
+
+  /** Entries with an offset above `afterOffset`, in offset order. No bodies. */
+  scanTopic(topic: string, read: { afterOffset: number; maxEntries: number }): Promise<ScanPage>;
+
+  /** The same for single partitions, up to and including `throughOffset`. One page per read, in the same order. */
+  scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]>;
+
+  /**
+   * Delayed entries (due after they were published) that became due: `afterDueMs` < due <= `throughDueMs`,
+   * in order of (due, offset). A full page is cut at a (due, offset) pair: go on from `next`.
+   */
+  scanDue(topic: string, read: DueRead): Promise<DuePage>;
+
+  /** Keys of partitions that hold messages, above `afterKey` in byte order. */
+  listPartitions(
+    topic: string,
+    read: { afterKey: string | null; maxPartitions: number },
+  ): Promise<PartitionTail[]>;
+
+  /** Whole messages by offset, in any order; those that the log no longer has are absent. */
+  readMessages(topic: string, offsets: readonly number[]): Promise<StoredMessage[]>;
+
+  /** Every message of this ID and key, redriven copies included; the published one first. At most 100. */
+  findMessages(topic: string, id: string, partitionKey: string): Promise<StoredMessage[]>;
+
+  /**
+   * Copies messages of `topic` to its dead-letter topic. Idempotent on `DeadLetterCopy.origin`: a copy
+   * that exists already is left as it is. Offsets that the log no longer has are skipped.
+   */
+  copyToDeadLetters(topic: string, copies: readonly DeadLetterCopy[]): Promise<{ copied: number }>;
+
+  /**
+   * Puts dead letters back at the tail of `topic` for the group that failed them, then removes them
+   * from the dead-letter topic. Idempotent: origin is derived from the dead letter's offset.
+   * Returns how many left the dead-letter topic.
+   */
+  redrive(topic: string, deadLetterOffsets: readonly number[]): Promise<{ redriven: number }>;
+
+  /** Lists entries with their metadata in offset order, optionally of one partition. */
+  listMessages(topic: string, read: ListRead): Promise<StoredEntry[]>;
+
+  /**
+   * Deletes entries whose offset lies in one of the ranges (both ends included); every range is
+   * at most MAX_DELETE_RANGE_ENTRIES entries long, as the caller read it. Idempotent.
+   */
+  deleteRanges(topic: string, ranges: readonly OffsetRange[]): Promise<{ deleted: number }>;
+
+  /** Deletes up to `maxEntries` entries of the topic with an offset of at most `throughOffset`, oldest first. */
+  purge(topic: string, purge: { throughOffset: number; maxEntries: number }): Promise<{ deleted: number }>;
+
+  /** How many entries there are above/through the offsets, counted no further than `maxCount`. */
+  countEntries(topic: string, read: CountRead): Promise<number>;
+
+  /** The highest offset ever given in this topic, 0 if none; and the log's clock. */
+  tail(topic: string): Promise<{ offset: number; nowMs: number }>;
+
+  /** Settings. Topics and groups are listed whole: both are bounded. */
+  loadTopics(): Promise<TopicRecord[]>;
+  saveTopic(topic: string, settings: TopicSettings): Promise<void>;
+  loadGroups(topic: string): Promise<GroupRecord[]>;
+  /** Creates or replaces; deletion is a record with `deletedAtMs`, kept so that no generation is used twice. */
+  saveGroup(topic: string, record: GroupRecord): Promise<void>;
+
+  /**
+   * Progress of partitions. A save applies only to the same generation and an equal or higher reset
+   * epoch, and never goes back within one (G9's fencing). Idempotent.
+   */
+  saveProgress(topic: string, group: string, progress: readonly PartitionProgress[]): Promise<void>;
+  loadProgress(topic: string, group: string, partitionKeys: readonly string[]): Promise<PartitionProgress[]>;
+  /** Forgets progress rows: of partitions without messages, or of a whole deleted group (`partitionKeys` null). */
+  deleteProgress(topic: string, group: string, partitionKeys: readonly string[] | null): Promise<void>;
+}
+
+/** A message as the edge hands it to a log: validated, with ID and key decided. */
+export interface NewMessage {
+  id: string;
+  partitionKey: string;
+  /** JSON source text, or bytes. */
+  body: string | Uint8Array;
+  /** null exactly when `body` is JSON source text. */
+  contentType: string | null;
+  /** A JSON object of lower-case names and string values, as text; "" for none. */
+  headers: string;
+  delayMs: number;
+}
+
+export interface AppendOutcome {
+  /** In request order. `duplicate` also for the second of two equal (ID, key) in the batch. */
+  results: { duplicate: boolean }[];
+  /** Of what was stored now; null when everything was a duplicate. */
+  stored: { lowestOffset: number; highestOffset: number } | null;
+}
+
+/** What dispatch needs to know of a message. */
+export interface Entry {
+  offset: number;
+  partitionKey: string;
+  dueAtMs: number;
+  /** Delayed: due later than published. It arrives through `scanDue`. */
+  delayed: boolean;
+  /** Only this group gets it (a redriven message); null for all. */
+  targetGroup: string | null;
+  bodyBytes: number;
+}
+
+export interface ScanPage {
+  entries: Entry[];
+  /** Nothing lies above the last entry (or above `afterOffset` if there is none) as of `nowMs`. */
+  reachedEnd: boolean;
+  nowMs: number;
+}
+
+export interface PartitionRead {
+  partitionKey: string;
+  afterOffset: number;
+  throughOffset: number;
+  maxEntries: number;
+}
+
+export interface PartitionPage {
+  entries: Entry[];
+  /** No further entry up to `throughOffset`. */
+  reachedEnd: boolean;
+}
+
+export interface DuePosition {
+  dueAtMs: number;
+  offset: number;
+}
+
+export interface DueRead {
+  /** Exclusive. */
+  after: DuePosition;
+  /** Inclusive. */
+  throughDueMs: number;
+  maxEntries: number;
+}
+
+export interface DuePage {
+  entries: Entry[];
+  reachedEnd: boolean;
+  /** When the first delayed entry after this page is due; null if none or not known. */
+  nextDueAtMs: number | null;
+}
+
+export interface PartitionTail {
+  partitionKey: string;
+  latestOffset: number;
+}
+
+/** An entry with what people want to see of it. */
+export interface StoredEntry extends Entry {
+  id: string;
+  /** "" for a publish. */
+  origin: string;
+  publishedAtMs: number;
+  contentType: string | null;
+  /** JSON object text; "" for none. */
+  headers: string;
+  deadLetter: DeadLetterInfo | null;
+}
+
+export interface StoredMessage extends StoredEntry {
+  body: string | Uint8Array;
+}
+
+export interface DeadLetterInfo {
+  originalTopic: string;
+  originalId: string;
+  group: string;
+  failedAtMs: number;
+  attempts: number;
+  reason: string;
+}
+
+export interface DeadLetterCopy {
+  /** Of the failed message in its own topic. */
+  offset: number;
+  group: string;
+  attempts: number;
+  failedAtMs: number;
+  reason: string;
+  /** Unique per failure: see `deadLetterOrigin` in core. */
+  origin: string;
+}
+
+export interface ListRead {
+  partitionKey?: string;
+  afterOffset: number;
+  maxEntries: number;
+}
+
+export interface CountRead {
+  partitionKey?: string;
+  afterOffset: number;
+  throughOffset?: number;
+  /** Count only entries that this group receives: those targeted at another are left out. */
+  forGroup?: string;
+  maxCount: number;
+}
+
+export interface OffsetRange {
+  first: number;
+  last: number;
+}
+
+export interface TopicRecord {
+  topic: string;
+  settings: TopicSettings;
+}
+
+export interface GroupRecord {
+  group: string;
+  /** Never used twice within the tenant. */
+  generation: number;
+  settings: GroupSettings;
+  createdBy: "admin" | "receive";
+  /** Entries at or below it were there before a group that starts from latest: they count as settled. */
+  startOffset: number;
+  deletedAtMs: number | null;
+}
+
+export interface PartitionProgress {
+  partitionKey: string;
+  generation: number;
+  resetEpoch: number;
+  /** The watermark. */
+  ackedOffset: number;
+  /** Settled ranges above the watermark; "" for none. Opaque to the log. */
+  ackedAbove: string;
+}
+
+/** No range handed to `deleteRanges` covers more entries than this. */
+export const MAX_DELETE_RANGE_ENTRIES = 1000;
+/** Largest page of any scan. */
+export const MAX_SCAN_ENTRIES = 1000;

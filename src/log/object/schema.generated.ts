@@ -1,0 +1,248 @@
+// Made from schema/object/*.sql by `npm run schema:object`; change those, not this.
+
+/** Every table of the tenant object, in the order of the files' names. */
+export const OBJECT_SCHEMA: readonly { name: string; sql: string }[] = [
+  {
+    name: "queue_delivery_exceptions.sql",
+    sql: `-- A message that is neither settled nor part of an untouched first delivery: one row each.
+CREATE TABLE queue_delivery_exceptions (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  partition_key TEXT NOT NULL,
+  message_offset INTEGER NOT NULL,
+  -- inFlight, backingOff, postponed, returned, arrived or dying: see src/core/lane.ts.
+  state TEXT NOT NULL,
+  -- Deliveries that count so far, the one in flight included.
+  attempt INTEGER NOT NULL,
+  -- Visible until, due, or failed at, by state; milliseconds since the epoch.
+  at_ms INTEGER NOT NULL,
+  -- Of the delivery in flight: random, names it in receipts; '' when none is.
+  nonce TEXT NOT NULL,
+  subscriber TEXT NOT NULL,
+  -- inFlight: epoch of the lease; dying: reset epoch at the decision.
+  epoch INTEGER NOT NULL,
+  -- The last reason a consumer gave, at most 1000 characters.
+  reason TEXT NOT NULL,
+  -- Size of the body, in bytes: grants stop at the reply's limit without reading the log.
+  body_bytes INTEGER NOT NULL,
+  -- Serves: load the exceptions of a group, write one.
+  PRIMARY KEY (tenant, topic, group_name, partition_key, message_offset)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_delivery_state.sql",
+    sql: `-- A lane of a group with something unsettled: how far it was walked, and its first deliveries in flight.
+-- A lane without a row has everything settled up to the group's scan offset. Never one row a message.
+CREATE TABLE queue_delivery_state (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  partition_key TEXT NOT NULL,
+  -- Everything at or below is settled unless it stands in \`runs\` or in queue_delivery_exceptions. An offset.
+  walked_offset INTEGER NOT NULL,
+  -- 1: the log may hold undelivered entries between walked_offset and the group's scan offset.
+  has_more INTEGER NOT NULL,
+  -- First deliveries: JSON [[nonce, subscriber, epoch, visible until in ms, [offset delta, body bytes, …]], …].
+  runs TEXT NOT NULL,
+  -- Serves: load the lanes of a group, write one lane.
+  PRIMARY KEY (tenant, topic, group_name, partition_key)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_group_progress.sql",
+    sql: `-- How far a group has read its topic, and figures for people. One row a group.
+CREATE TABLE queue_group_progress (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  -- The generation that this progress belongs to; progress of another one is not read.
+  generation INTEGER NOT NULL,
+  -- Every entry at or below was scanned: its lane has a row if it is unsettled. An offset.
+  scan_offset INTEGER NOT NULL,
+  -- Delayed entries up to (due_at_ms, due_offset) have arrived in their lanes.
+  due_at_ms INTEGER NOT NULL,
+  due_offset INTEGER NOT NULL,
+  -- Highest lease epoch given; the next one is greater even if the clock steps back.
+  last_epoch INTEGER NOT NULL,
+  -- Counts offset resets: part of a dead letter's origin.
+  reset_epoch INTEGER NOT NULL,
+  -- Messages that ended by age, and by failing without dead letters. Counts.
+  expired INTEGER NOT NULL,
+  dropped INTEGER NOT NULL,
+  -- Serves: load or write a group's progress; list the groups that have any.
+  PRIMARY KEY (tenant, topic, group_name)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_groups.sql",
+    sql: `-- Consumer groups and their settings. A deleted group's row stays a while as a tombstone.
+CREATE TABLE queue_groups (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  -- Tells this group from earlier ones of its name. Never used twice within a tenant.
+  generation INTEGER NOT NULL,
+  -- How long a delivery may take before it counts as lost. Milliseconds.
+  visibility_timeout_ms INTEGER NOT NULL,
+  -- How long a lease lasts after a heartbeat. Milliseconds.
+  lease_duration_ms INTEGER NOT NULL,
+  -- Deliveries under way in one lane at a time, at most. 1: strict.
+  max_in_flight_per_partition INTEGER NOT NULL,
+  -- Deliveries after which a message is a dead letter.
+  max_attempts INTEGER NOT NULL,
+  -- Wait before the second attempt. Milliseconds.
+  initial_backoff_ms INTEGER NOT NULL,
+  -- Each further wait is this many times the one before.
+  backoff_multiplier REAL NOT NULL,
+  -- Longest wait. Milliseconds.
+  max_backoff_ms INTEGER NOT NULL,
+  -- 1: failed messages are copied to the dead-letter topic; 0: they are dropped.
+  dead_letters INTEGER NOT NULL,
+  -- 'earliest' or 'latest': where a new group begins.
+  start_from TEXT NOT NULL,
+  -- 1: nothing is delivered.
+  paused INTEGER NOT NULL,
+  -- 'admin' or 'receive'.
+  created_by TEXT NOT NULL,
+  -- Offset: entries at or below it were there before a group that starts from latest.
+  start_offset INTEGER NOT NULL,
+  -- Milliseconds since the epoch; NULL while the group exists.
+  deleted_at_ms INTEGER,
+  -- Serves: look a group up, list a topic's groups.
+  PRIMARY KEY (tenant, topic, group_name)
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_messages.sql",
+    sql: `-- The log: what was published to a topic, immutable, until collection deletes it.
+CREATE TABLE queue_messages (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  -- Place in the topic's log: at least the clock in microseconds since 2020-01-01 UTC. Grows, is not dense.
+  message_offset INTEGER NOT NULL,
+  -- The unit of order. 1 to 255 code points, compared byte for byte.
+  partition_key TEXT NOT NULL,
+  -- Names the occasion of publishing. 1 to 255 code points, compared byte for byte.
+  message_id TEXT NOT NULL,
+  -- '' for a publish; else which dead-lettering or redrive made this row.
+  origin TEXT NOT NULL,
+  -- The only group that receives it (a redriven message); NULL: every group.
+  target_group TEXT,
+  -- When it was stored, milliseconds since the epoch.
+  published_at_ms INTEGER NOT NULL,
+  -- When it may be delivered, milliseconds since the epoch; later than published_at_ms when delayed.
+  due_at_ms INTEGER NOT NULL,
+  -- NULL: the body is JSON source text; else the media type of its bytes.
+  content_type TEXT,
+  -- JSON object of lower-case names and string values, as text; '' for none.
+  headers TEXT NOT NULL,
+  -- In a dead-letter topic: DeadLetterInfo as JSON. NULL elsewhere.
+  dead_letter TEXT,
+  -- Size of body, bytes.
+  body_bytes INTEGER NOT NULL,
+  -- TEXT: JSON source; BLOB: bytes. Last, so that reading the columns before it skips its overflow pages.
+  body ANY NOT NULL,
+  -- Serves: scan a topic, read by offset, delete by range.
+  PRIMARY KEY (tenant, topic, message_offset)
+) STRICT, WITHOUT ROWID;
+
+-- Serves: refuse a second message of the same ID and origin; find messages by ID.
+CREATE UNIQUE INDEX queue_messages_by_id ON queue_messages (tenant, topic, partition_key, message_id, origin);
+
+-- Serves: scan one partition; list partitions.
+CREATE INDEX queue_messages_by_partition ON queue_messages (tenant, topic, partition_key, message_offset);
+
+-- Serves: find delayed messages that became due. Holds delayed messages only.
+CREATE INDEX queue_messages_by_due ON queue_messages (tenant, topic, due_at_ms, message_offset)
+  WHERE due_at_ms > published_at_ms;
+`,
+  },
+  {
+    name: "queue_offsets.sql",
+    sql: `-- Checkpointed progress of a group in a partition.
+CREATE TABLE queue_offsets (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  partition_key TEXT NOT NULL,
+  -- Of the group that made this progress: fences off savers of an earlier group of the name.
+  generation INTEGER NOT NULL,
+  -- Counts offset resets: fences off savers from before a reset.
+  reset_epoch INTEGER NOT NULL,
+  -- The watermark: everything at or below is settled. An offset.
+  acked_offset INTEGER NOT NULL,
+  -- Settled ranges above the watermark, as the object encodes them; '' for none.
+  acked_above TEXT NOT NULL,
+  -- Serves: load and save progress.
+  PRIMARY KEY (tenant, topic, group_name, partition_key)
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_partition_leases.sql",
+    sql: `-- Who owns a lane. It lives as long as its subscriber's heartbeat, so renewing a lease writes no row here.
+CREATE TABLE queue_partition_leases (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  partition_key TEXT NOT NULL,
+  subscriber TEXT NOT NULL,
+  -- max(previous + 1, clock in ms): grows with every change of owner.
+  epoch INTEGER NOT NULL,
+  acquired_at_ms INTEGER NOT NULL,
+  -- Serves: load the leases of a group, write one.
+  PRIMARY KEY (tenant, topic, group_name, partition_key)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_subscriber_heartbeats.sql",
+    sql: `-- The live subscribers of a group. Written when a heartbeat moves it noticeably, not on every call.
+CREATE TABLE queue_subscriber_heartbeats (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  subscriber TEXT NOT NULL,
+  -- Last heartbeat, milliseconds since the epoch.
+  beat_at_ms INTEGER NOT NULL,
+  -- Its leases end then.
+  expires_at_ms INTEGER NOT NULL,
+  -- Serves: load the subscribers of a group, write one.
+  PRIMARY KEY (tenant, topic, group_name, subscriber)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_tenant.sql",
+    sql: `-- Whose object this is: one row, written by its first call.
+CREATE TABLE queue_tenant (
+  tenant TEXT NOT NULL PRIMARY KEY,
+  -- Counts how often the object went from holding nothing to holding something: orders what it tells the
+  -- registry of collections.
+  activity INTEGER NOT NULL
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_topics.sql",
+    sql: `-- Topics and their settings. Made by the first publish, receive or PUT; never deleted.
+CREATE TABLE queue_topics (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  -- How long a message and its ID are kept after it was published, at least. Milliseconds.
+  retention_ms INTEGER NOT NULL,
+  -- When a message goes even unsettled, counted from when it was due. Milliseconds.
+  max_retention_ms INTEGER NOT NULL,
+  -- Every deleted message had an offset at or below it: offsets do not go back when the topic is emptied.
+  collected_offset INTEGER NOT NULL,
+  -- Serves: look a topic up, list topics.
+  PRIMARY KEY (tenant, topic)
+) STRICT, WITHOUT ROWID;
+`,
+  },
+];

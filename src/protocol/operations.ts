@@ -1,0 +1,317 @@
+import { z } from "zod";
+import { MAX_CONTENT_TYPE_CHARS, MAX_DELAY_MS } from "../core/limits.ts";
+import { deadLettersQuery, deadLettersReply, redriveReply, redriveRequest } from "./dead-letters.ts";
+import { groupName, subscriberName, tenantName, topicName } from "./fields.ts";
+import { deleteGroupQuery, groupReply, heartbeatReply, putGroupRequest } from "./groups.ts";
+import { deletedReply, listMessagesQuery, messageQuery, messageReply, messagesReply } from "./messages.ts";
+import { type Operation, operation } from "./operation.ts";
+import {
+  collectReply,
+  healthReply,
+  lagQuery,
+  lagReply,
+  leaseQuery,
+  leasesQuery,
+  leasesReply,
+  resetOffsetReply,
+  resetOffsetRequest,
+} from "./progress.ts";
+import { publishReply, publishRequest } from "./publish.ts";
+import { receiveReply, receiveRequest } from "./receive.ts";
+import { settleReply, settleRequest } from "./settle.ts";
+import { putTopicRequest, topicReply, topicSettingsReply, topicsReply } from "./topics.ts";
+
+const TENANT = "/v1/tenants/{tenant}" as const;
+const TOPIC = `${TENANT}/topics/{topic}` as const;
+const GROUP = `${TOPIC}/groups/{group}` as const;
+const SUBSCRIBER = `${GROUP}/subscribers/{subscriber}` as const;
+
+const noQuery = z.strictObject({});
+const noBody = { kind: "none" } as const;
+const noContent = { 204: { description: "Done" } };
+const read = ["consume", "admin"] as const;
+
+export const pathParams: Record<string, z.ZodType> = {
+  tenant: tenantName,
+  topic: topicName,
+  group: groupName,
+  subscriber: subscriberName,
+};
+
+export const operations = {
+  publish: operation({
+    method: "POST",
+    path: `${TOPIC}/messages`,
+    scopes: ["publish"],
+    summary: "Publish a batch",
+    description: "A success means that the batch is committed. The same IDs may be published again safely.",
+    query: noQuery,
+    body: { kind: "publish", schema: publishRequest },
+    replies: { 200: { description: "Committed", schema: publishReply } },
+  }),
+  publishRaw: operation({
+    method: "POST",
+    path: `${TOPIC}/raw`,
+    scopes: ["publish"],
+    summary: "Publish the request body as one message, byte for byte",
+    description: "The content type is kept. Of the request's headers only x-fairlane-header-… are.",
+    query: noQuery,
+    headers: [
+      {
+        name: "content-type",
+        description: "application/octet-stream if absent",
+        schema: { type: "string", maxLength: MAX_CONTENT_TYPE_CHARS },
+      },
+      {
+        name: "x-fairlane-id",
+        description: "The message ID, percent-encoded UTF-8: a literal % is %25",
+        schema: { type: "string" },
+      },
+      {
+        name: "x-fairlane-partition-key",
+        description: "Percent-encoded UTF-8: a literal % is %25",
+        schema: { type: "string" },
+      },
+      {
+        name: "x-fairlane-delay-ms",
+        description: "Milliseconds until the message is due",
+        schema: { type: "integer", minimum: 0, maximum: MAX_DELAY_MS },
+      },
+      {
+        name: "x-fairlane-header-{name}",
+        description: "A header of the message, its value literal printable ASCII",
+        schema: { type: "string" },
+      },
+    ],
+    body: { kind: "bytes" },
+    replies: { 200: { description: "Committed", schema: publishReply } },
+  }),
+  receive: operation({
+    method: "POST",
+    path: `${GROUP}/receive`,
+    scopes: ["consume"],
+    summary: "Receive messages, waiting for them if wanted",
+    description: "Counts as a heartbeat. A group that does not exist yet is made with the defaults.",
+    query: noQuery,
+    body: { kind: "json", schema: receiveRequest },
+    replies: { 200: { description: "What is due, possibly nothing", schema: receiveReply } },
+  }),
+  settle: operation({
+    method: "POST",
+    path: `${GROUP}/settle`,
+    scopes: ["consume"],
+    summary: "Settle deliveries",
+    description: "One item's fate does not touch another's.",
+    query: noQuery,
+    body: { kind: "json", schema: settleRequest },
+    replies: { 200: { description: "In request order", schema: settleReply } },
+  }),
+  heartbeat: operation({
+    method: "POST",
+    path: `${SUBSCRIBER}/heartbeat`,
+    scopes: ["consume"],
+    summary: "Keep a subscriber alive",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "What it holds, and until when", schema: heartbeatReply } },
+  }),
+  leave: operation({
+    method: "DELETE",
+    path: SUBSCRIBER,
+    scopes: ["consume"],
+    summary: "Leave the group",
+    description: "Its partitions are free at once, and its unsettled deliveries end.",
+    query: noQuery,
+    body: noBody,
+    replies: noContent,
+  }),
+  putGroup: operation({
+    method: "PUT",
+    path: GROUP,
+    scopes: ["admin"],
+    summary: "Make or change a consumer group",
+    query: noQuery,
+    body: { kind: "json", schema: putGroupRequest },
+    replies: { 200: { description: "The whole settings", schema: groupReply } },
+  }),
+  getGroup: operation({
+    method: "GET",
+    path: GROUP,
+    scopes: read,
+    summary: "A consumer group's settings",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "The whole settings", schema: groupReply } },
+  }),
+  deleteGroup: operation({
+    method: "DELETE",
+    path: GROUP,
+    scopes: ["admin"],
+    summary: "Forget a consumer group",
+    query: deleteGroupQuery,
+    body: noBody,
+    replies: noContent,
+  }),
+  putTopic: operation({
+    method: "PUT",
+    path: TOPIC,
+    scopes: ["admin"],
+    summary: "Make or change a topic",
+    query: noQuery,
+    body: { kind: "json", schema: putTopicRequest },
+    replies: { 200: { description: "The whole settings", schema: topicSettingsReply } },
+  }),
+  getTopic: operation({
+    method: "GET",
+    path: TOPIC,
+    scopes: read,
+    summary: "A topic and its groups",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "Numbers of messages are exact to 10,000", schema: topicReply } },
+  }),
+  listTopics: operation({
+    method: "GET",
+    path: `${TENANT}/topics`,
+    scopes: read,
+    summary: "The tenant's topics",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "Names", schema: topicsReply } },
+  }),
+  listMessages: operation({
+    method: "GET",
+    path: `${TOPIC}/messages`,
+    scopes: ["admin"],
+    summary: "List messages, without bodies",
+    query: listMessagesQuery,
+    body: noBody,
+    replies: { 200: { description: "A page in offset order", schema: messagesReply } },
+  }),
+  getMessage: operation({
+    method: "GET",
+    path: `${TOPIC}/message`,
+    scopes: ["admin"],
+    summary: "One message with its body",
+    query: messageQuery,
+    body: noBody,
+    replies: { 200: { description: "The message", schema: messageReply } },
+  }),
+  deleteMessage: operation({
+    method: "DELETE",
+    path: `${TOPIC}/message`,
+    scopes: ["admin"],
+    summary: "Delete one message; its ID is forgotten",
+    query: messageQuery,
+    body: noBody,
+    replies: noContent,
+  }),
+  purgeMessages: operation({
+    method: "DELETE",
+    path: `${TOPIC}/messages`,
+    scopes: ["admin"],
+    summary: "Delete what was published before the call",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "How many", schema: deletedReply } },
+  }),
+  lag: operation({
+    method: "GET",
+    path: `${GROUP}/lag`,
+    scopes: ["admin"],
+    summary: "How far the group is in each partition",
+    query: lagQuery,
+    body: noBody,
+    replies: { 200: { description: "A page in order of partition keys", schema: lagReply } },
+  }),
+  resetOffset: operation({
+    method: "PUT",
+    path: `${GROUP}/offset`,
+    scopes: ["admin"],
+    summary: "Set where the group goes on in a partition",
+    description: "Ends the deliveries under way in that partition.",
+    query: noQuery,
+    body: { kind: "json", schema: resetOffsetRequest },
+    replies: { 200: { description: "The new watermark", schema: resetOffsetReply } },
+  }),
+  leases: operation({
+    method: "GET",
+    path: `${GROUP}/leases`,
+    scopes: ["admin"],
+    summary: "Who holds which partition",
+    query: leasesQuery,
+    body: noBody,
+    replies: { 200: { description: "Leases", schema: leasesReply } },
+  }),
+  releaseLease: operation({
+    method: "DELETE",
+    path: `${GROUP}/lease`,
+    scopes: ["admin"],
+    summary: "Free a partition",
+    query: leaseQuery,
+    body: noBody,
+    replies: noContent,
+  }),
+  deadLetters: operation({
+    method: "GET",
+    path: `${TOPIC}/dead-letters`,
+    scopes: ["admin"],
+    summary: "List a topic's dead letters",
+    query: deadLettersQuery,
+    body: noBody,
+    replies: { 200: { description: "A page in offset order", schema: deadLettersReply } },
+  }),
+  redrive: operation({
+    method: "POST",
+    path: `${TOPIC}/dead-letters/redrive`,
+    scopes: ["admin"],
+    summary: "Put dead letters back for the group that failed them",
+    query: noQuery,
+    body: { kind: "json", schema: redriveRequest, optional: true },
+    replies: { 200: { description: "How many", schema: redriveReply } },
+  }),
+  purgeDeadLetters: operation({
+    method: "DELETE",
+    path: `${TOPIC}/dead-letters`,
+    scopes: ["admin"],
+    summary: "Delete a topic's dead letters",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "How many", schema: deletedReply } },
+  }),
+  collect: operation({
+    method: "POST",
+    path: `${TENANT}/gc`,
+    scopes: ["admin"],
+    summary: "One collection pass for this tenant",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "What the pass did", schema: collectReply } },
+  }),
+  health: operation({
+    method: "GET",
+    path: "/healthz",
+    scopes: [],
+    summary: "Whether the Worker runs",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "It does", schema: healthReply } },
+  }),
+  openapi: operation({
+    method: "GET",
+    path: "/openapi.json",
+    scopes: [],
+    summary: "This document",
+    query: noQuery,
+    body: noBody,
+    replies: {
+      200: { description: "OpenAPI 3.1", schema: z.looseObject({ openapi: z.string() }) },
+    },
+  }),
+};
+
+export type OperationId = keyof typeof operations;
+
+export function operationList(): [OperationId, Operation][] {
+  return Object.entries(operations) as [OperationId, Operation][];
+}

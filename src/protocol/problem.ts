@@ -1,0 +1,32 @@
+import { z } from "zod";
+import type { FailureCode } from "../core/failure.ts";
+
+/** Each code with its status and title. The one map from a failure to HTTP. */
+export const PROBLEMS: Record<FailureCode, { status: number; title: string }> = {
+  "invalid-request": { status: 400, title: "The request is not valid" },
+  unauthorized: { status: 401, title: "A valid token is needed" },
+  forbidden: { status: 403, title: "The token does not allow this" },
+  "unknown-tenant": { status: 404, title: "There is no such tenant" },
+  "not-found": { status: 404, title: "There is no such thing" },
+  "payload-too-large": { status: 413, title: "The request is too large" },
+  "rate-limited": { status: 429, title: "Too much at a time" },
+  conflict: { status: 409, title: "The state of things does not allow this" },
+  "store-unavailable": { status: 503, title: "The store cannot be reached" },
+  internal: { status: 500, title: "Something went wrong inside" },
+};
+
+export const PROBLEM_CONTENT_TYPE = "application/problem+json";
+
+export const problem = z
+  .strictObject({
+    type: z.enum(Object.keys(PROBLEMS).map((code) => `urn:fairlane:${code}`)),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    issues: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: "Of an invalid request: which field, and what is wrong with it" }),
+  })
+  .meta({ description: "RFC 9457" });
+export type Problem = z.infer<typeof problem>;

@@ -1,0 +1,230 @@
+import type { Failure } from "../core/failure.ts";
+import type { GroupSettings, TopicSettings } from "../core/settings.ts";
+import type { AppendOutcome, DeadLetterInfo, NewMessage } from "../log/message-log.ts";
+
+/**
+ * What Workers ask of a tenant object. Every call answers a value, never throws: error classes do not
+ * survive the way between objects. Inputs were validated at the edge.
+ *
+ * `tenant` travels with each call: an object learns its name by being told, and refuses another.
+ */
+export type Outcome<T> = { ok: true; value: T } | { ok: false; error: Failure };
+
+export interface TenantCalls {
+  publish(tenant: string, input: PublishInput): Promise<Outcome<AppendOutcome>>;
+  take(tenant: string, input: TakeInput): Promise<Outcome<TakeReply>>;
+  /** Ends a waiting take, or gives back what it was granted; the reply certainly did not leave the edge. */
+  giveBack(tenant: string, input: GiveBackInput): Promise<Outcome<null>>;
+  settle(tenant: string, input: SettleInput): Promise<Outcome<SettleResult[]>>;
+  heartbeat(
+    tenant: string,
+    input: SubscriberRef,
+  ): Promise<Outcome<{ partitions: string[]; expiresAt: number }>>;
+  leave(tenant: string, input: SubscriberRef): Promise<Outcome<null>>;
+  putGroup(tenant: string, input: PutGroupInput): Promise<Outcome<GroupView>>;
+  getGroup(tenant: string, input: GroupRef): Promise<Outcome<GroupView>>;
+  deleteGroup(tenant: string, input: GroupRef & { force: boolean }): Promise<Outcome<null>>;
+  putTopic(tenant: string, input: PutTopicInput): Promise<Outcome<TopicSettings>>;
+  getTopic(tenant: string, input: TopicRef): Promise<Outcome<TopicView>>;
+  listTopics(tenant: string, input: Record<string, never>): Promise<Outcome<{ topics: string[] }>>;
+  listMessages(tenant: string, input: ListMessagesInput): Promise<Outcome<Page<"messages", MessageView>>>;
+  getMessage(tenant: string, input: MessageRef): Promise<Outcome<MessageView & BodyView>>;
+  deleteMessage(tenant: string, input: MessageRef): Promise<Outcome<null>>;
+  purgeMessages(tenant: string, input: TopicRef): Promise<Outcome<{ deleted: number }>>;
+  lag(
+    tenant: string,
+    input: GroupRef & { after: string | null; limit: number },
+  ): Promise<Outcome<Page<"partitions", LagView>>>;
+  resetOffset(
+    tenant: string,
+    input: GroupRef & { partitionKey: string; offset: number },
+  ): Promise<Outcome<{ partitionKey: string; acked: number }>>;
+  leases(
+    tenant: string,
+    input: GroupRef & { staleForMs: number | null },
+  ): Promise<Outcome<{ leases: LeaseView[] }>>;
+  releaseLease(tenant: string, input: GroupRef & { partitionKey: string }): Promise<Outcome<null>>;
+  deadLetters(
+    tenant: string,
+    input: TopicRef & { after: number; limit: number },
+  ): Promise<Outcome<Page<"deadLetters", DeadLetterView>>>;
+  redrive(tenant: string, input: RedriveInput): Promise<Outcome<{ redriven: number }>>;
+  purgeDeadLetters(tenant: string, input: TopicRef): Promise<Outcome<{ deleted: number }>>;
+  /** One bounded collection pass. `idle`: the object holds nothing that could be collected later. */
+  collect(tenant: string, input: Record<string, never>): Promise<Outcome<CollectReply>>;
+}
+
+export interface TopicRef {
+  topic: string;
+}
+export interface GroupRef extends TopicRef {
+  group: string;
+}
+export interface SubscriberRef extends GroupRef {
+  subscriber: string;
+}
+export interface MessageRef extends TopicRef {
+  id: string;
+  partitionKey: string;
+}
+
+export interface PublishInput extends TopicRef {
+  messages: NewMessage[];
+}
+
+export interface TakeInput extends SubscriberRef {
+  maxMessages: number;
+  waitMs: number;
+  /** null: the group's own. */
+  visibilityTimeoutMs: number | null;
+  /** Made by the Worker, unique; names this take for `giveBack`. */
+  takeId: string;
+}
+
+export interface TakeReply {
+  deliveries: DeliveryView[];
+  partitions: string[];
+  partitionsHeld: number;
+}
+
+/** Fields as in the API's reply, but `headers` is JSON object text ("" for none) and the body unencoded. */
+export interface DeliveryView {
+  receipt: string;
+  id: string;
+  partitionKey: string;
+  offset: number;
+  attempt: number;
+  body: string | Uint8Array;
+  /** null: `body` is JSON source text. */
+  contentType: string | null;
+  headers: string;
+  publishedAt: number;
+  visibleUntil: number;
+  leaseEpoch: number;
+  deadLetter: DeadLetterInfo | null;
+}
+
+export interface GiveBackInput extends GroupRef {
+  takeId: string;
+  receipts: string[];
+}
+
+export interface SettleInput extends GroupRef {
+  subscriber: string | null;
+  settlements: Settlement[];
+}
+
+export type Settlement =
+  | { receipt: string; action: "ack" }
+  | { receipt: string; action: "nack"; reason?: string | undefined; delayMs?: number | undefined }
+  | { receipt: string; action: "postpone"; delayMs: number }
+  | { receipt: string; action: "reject"; reason?: string | undefined }
+  | { receipt: string; action: "extend"; visibilityTimeoutMs: number };
+
+export interface SettleResult {
+  receipt: string;
+  status: "ok" | "stale" | "settled" | "invalid";
+  deadLettered?: true;
+}
+
+export interface PutGroupInput extends GroupRef {
+  /** Absent settings keep their value. */
+  settings: Partial<Omit<GroupSettings, "retry">> & { retry?: Partial<GroupSettings["retry"]> };
+}
+
+export interface GroupView extends GroupSettings {
+  createdBy: "admin" | "receive";
+}
+
+export interface PutTopicInput extends TopicRef {
+  settings: Partial<TopicSettings>;
+}
+
+export interface TopicView {
+  topic: string;
+  messages: number;
+  atLeast?: true;
+  partitions: number;
+  oldestPublishedAt: number | null;
+  retentionMs: number;
+  maxRetentionMs: number;
+  groups: {
+    group: string;
+    backlog: number;
+    atLeast?: true;
+    inFlight: number;
+    subscribers: number;
+    oldestUnsettledAt: number | null;
+    expired: number;
+    dropped: number;
+  }[];
+}
+
+export interface ListMessagesInput extends TopicRef {
+  partitionKey: string | null;
+  after: number;
+  limit: number;
+}
+
+/** A page of rows and where to go on; null at the end. */
+export type Page<K extends string, T> = { [P in K]: T[] } & { next: string | number | null };
+
+export interface MessageView {
+  id: string;
+  partitionKey: string;
+  offset: number;
+  publishedAt: number;
+  dueAt: number;
+  bodyBytes: number;
+  contentType: string | null;
+  headers: string;
+  targetGroup: string | null;
+  deadLetter: DeadLetterInfo | null;
+}
+
+export interface BodyView {
+  body: string | Uint8Array;
+}
+
+export interface LagView {
+  partitionKey: string;
+  acked: number;
+  latest: number;
+  lag: number;
+  atLeast?: true;
+}
+
+export interface LeaseView {
+  partitionKey: string;
+  subscriber: string;
+  epoch: number;
+  acquiredAt: number;
+  renewedAt: number;
+  expiresAt: number;
+}
+
+export interface DeadLetterView {
+  id: string;
+  partitionKey: string;
+  group: string;
+  reason: string;
+  attempts: number;
+  failedAt: number;
+  offset: number;
+}
+
+export interface RedriveInput extends TopicRef {
+  ids: { id: string; partitionKey: string }[] | null;
+  group: string | null;
+  limit: number | null;
+}
+
+export interface CollectReply {
+  deletedMessages: number;
+  releasedPartitions: number;
+  /** Why the pass ended: everything looked at, or its bound reached and more to do. */
+  stopped: "done" | "limit";
+  idle: boolean;
+  /** Orders this answer against the object's own announcements that it became active. */
+  activity: number;
+}

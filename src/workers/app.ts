@@ -1,0 +1,69 @@
+import { type Context, Hono } from "hono";
+import { operationList } from "../protocol/operations.ts";
+import type { Env } from "./env.ts";
+import type { AnyRoute } from "./http/call.ts";
+import { handle, readyServices } from "./http/handle.ts";
+import { failureOf, problemResponse } from "./http/problem-response.ts";
+import { requestIdOf } from "./http/request-id.ts";
+import { routes } from "./routes/routes.ts";
+
+type AppContext = Context<{ Bindings: Env }>;
+
+/** The HTTP side of the Worker: each operation of the API at its path. */
+export function makeApp(): Hono<{ Bindings: Env }> {
+  const app = new Hono<{ Bindings: Env }>();
+  for (const [id, operation] of operationList()) {
+    const route = routes[id] as AnyRoute;
+    app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), (c) =>
+      handle(operation, route, {
+        request: c.req.raw,
+        env: c.env,
+        context: c.executionCtx,
+        params: c.req.param(),
+      }),
+    );
+  }
+  app.notFound(noSuchCall);
+  app.onError((error, c) => {
+    const requestId = requestIdOf(c.req.raw.headers);
+    return problemResponse(failureOf(error, requestId), requestId);
+  });
+  return app;
+}
+
+/**
+ * The API has no 405: a path that is known under other methods is not found under this one, and says in
+ * `Allow` what it takes. OPTIONS asks for just that.
+ */
+function noSuchCall(c: AppContext): Response {
+  const requestId = requestIdOf(c.req.raw.headers);
+  try {
+    readyServices(c.env, requestId);
+  } catch (error) {
+    return problemResponse(failureOf(error, requestId), requestId);
+  }
+  const allow = methodsOf(c.req.path);
+  if (allow !== null && c.req.method === "OPTIONS") {
+    return new Response(null, { status: 204, headers: { allow, "x-request-id": requestId } });
+  }
+  const response = problemResponse(
+    { code: "not-found", detail: "no call has this method and path" },
+    requestId,
+  );
+  if (allow !== null) response.headers.set("allow", allow);
+  return response;
+}
+
+/** null: no operation has this path. */
+function methodsOf(path: string): string | null {
+  const methods = new Set<string>();
+  for (const [pattern, method] of PATTERNS) if (pattern.test(path)) methods.add(method);
+  if (methods.size === 0) return null;
+  if (methods.has("GET")) methods.add("HEAD");
+  return [...methods, "OPTIONS"].sort().join(", ");
+}
+
+const PATTERNS = operationList().map(([, { method, path }]): [RegExp, string] => [
+  new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  method,
+]);

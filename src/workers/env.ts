@@ -1,0 +1,20 @@
+import type { GcRegistry } from "../durable/gc-registry.ts";
+import type { TenantObject } from "../durable/tenant-object.ts";
+
+/** The Worker's bindings and variables, as wrangler.toml and the local server name them. */
+export interface Env {
+  TENANT: DurableObjectNamespace<TenantObject>;
+  GC_REGISTRY: DurableObjectNamespace<GcRegistry>;
+  /** Names between commas; absent: the bundled tenants.json. */
+  MQ_TENANTS?: string;
+  /** Secret of the tokens. */
+  AUTH_SECRET?: string;
+  /** "off" lets everybody in; only together with FAIRLANE_LOOPBACK. */
+  AUTH?: string;
+  /** "true" where the server listens on loopback only. */
+  FAIRLANE_LOOPBACK?: string;
+  /** Which log holds the messages; "object" if absent. */
+  MESSAGE_LOG?: string;
+  /** How often each tenant is collected, in milliseconds; ten minutes if absent. */
+  GC_INTERVAL_MS?: string;
+}

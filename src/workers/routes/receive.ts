@@ -1,0 +1,82 @@
+import { FairlaneError } from "../../core/failure.ts";
+import type { operations } from "../../protocol/operations.ts";
+import { receiveReplyText } from "../../protocol/reply-text.ts";
+import type { TakeInput } from "../../protocol/tenant-calls.ts";
+import type { Call, Route } from "../http/call.ts";
+import { jsonTextResponse } from "../http/json-response.ts";
+import { CALL_DEADLINE_MS } from "../http/tenant-caller.ts";
+import { errorFields, logLine } from "../log-line.ts";
+
+/** Nobody reads it: the client has gone. The status is what logs of the platform show. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+type ReceiveCall = Call<typeof operations.receive>;
+
+/**
+ * A grant is given back when its reply certainly did not leave: the client went away while it waited,
+ * the take's own answer was lost, or the reply could not be written. Once the reply is handed to the
+ * platform it counts as delivered.
+ */
+export const receive: Route<typeof operations.receive> = async (call) => {
+  const { topic, group } = call.params;
+  const input: TakeInput = {
+    topic,
+    group,
+    subscriber: call.body.subscriber,
+    maxMessages: call.body.maxMessages,
+    waitMs: call.body.waitMs,
+    visibilityTimeoutMs: call.body.visibilityTimeoutMs ?? null,
+    takeId: crypto.randomUUID(),
+  };
+  const { signal } = call.request;
+  const taken = call.services.tenants.call(call.tenant, "take", input, input.waitMs + CALL_DEADLINE_MS);
+  let givenBack = false;
+  const onAbort = () => {
+    // The take ends early for a client that has gone; what it was granted all the same goes back as well.
+    if (!givenBack) call.waitUntil(giveBackAll(call, input, taken));
+    givenBack = true;
+  };
+  signal.addEventListener("abort", onAbort);
+  let receipts: string[] = [];
+  try {
+    const reply = await taken;
+    receipts = reply.deliveries.map((delivery) => delivery.receipt);
+    if (!signal.aborted) return jsonTextResponse(receiveReplyText(topic, reply));
+    // A signal that had fired before anybody listened calls no listener.
+    onAbort();
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+  } catch (error) {
+    if (!givenBack && mayHaveGranted(error)) call.waitUntil(giveBack(call, input, receipts));
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+};
+
+/** Any other failure is the object's own answer, and it grants nothing with it. */
+function mayHaveGranted(error: unknown): boolean {
+  return !(error instanceof FairlaneError) || error.failure.code === "store-unavailable";
+}
+
+async function giveBackAll(
+  call: ReceiveCall,
+  input: TakeInput,
+  taken: Promise<{ deliveries: { receipt: string }[] }>,
+): Promise<void> {
+  await giveBack(call, input, []);
+  // A take that failed is reported by the route itself, which awaits the same promise.
+  const reply = await taken.catch(() => null);
+  const receipts = reply?.deliveries.map((delivery) => delivery.receipt) ?? [];
+  if (receipts.length > 0) await giveBack(call, input, receipts);
+}
+
+/** Without it the deliveries come again after their visibility timeout: worth a line, not a failure. */
+async function giveBack(call: ReceiveCall, input: TakeInput, receipts: string[]): Promise<void> {
+  const { topic, group, takeId } = input;
+  try {
+    await call.services.tenants.call(call.tenant, "giveBack", { topic, group, takeId, receipts });
+  } catch (error) {
+    const { requestId } = call;
+    logLine("warn", "give-back-failed", { requestId, ...errorFields(error) });
+  }
+}

@@ -1,0 +1,51 @@
+import type { OperationId, operations } from "../../protocol/operations.ts";
+import type { Route } from "../http/call.ts";
+import { heartbeat, leave, settle } from "./consumers.ts";
+import { health, openapi } from "./open.ts";
+import {
+  collect,
+  deadLetters,
+  deleteMessage,
+  getMessage,
+  lag,
+  leases,
+  listMessages,
+  purgeDeadLetters,
+  purgeMessages,
+  redrive,
+  releaseLease,
+  resetOffset,
+} from "./operate.ts";
+import { publish, publishRaw } from "./publish.ts";
+import { receive } from "./receive.ts";
+import { deleteGroup, getGroup, getTopic, listTopics, putGroup, putTopic } from "./settings.ts";
+
+/** Each operation's route. An operation without one does not compile. */
+export const routes: { [Id in OperationId]: Route<(typeof operations)[Id]> } = {
+  publish,
+  publishRaw,
+  receive,
+  settle,
+  heartbeat,
+  leave,
+  putGroup,
+  getGroup,
+  deleteGroup,
+  putTopic,
+  getTopic,
+  listTopics,
+  listMessages,
+  getMessage,
+  deleteMessage,
+  purgeMessages,
+  lag,
+  resetOffset,
+  leases,
+  releaseLease,
+  deadLetters,
+  redrive,
+  purgeDeadLetters,
+  collect,
+  health,
+  openapi,
+};

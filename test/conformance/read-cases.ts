@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { deadLetterTopicOf } from "../../src/core/settings.ts";
+import type { MakeLog } from "./message-log-suite.ts";
+import { at, GROUP, group, message, messages, offsetsOf, publish, TOPIC } from "./samples.ts";
+
+const LIMIT = 1000;
+
+export function readCases(setup: MakeLog): void {
+  test("lists entries with their metadata, of one partition or all", async () => {
+    const { log } = await setup();
+    const bytes = { body: new Uint8Array([1, 2, 3]), contentType: "image/png", headers: '{"a":"b"}' };
+    const offsets = await publish(log, [
+      message("a", { partitionKey: "x" }),
+      message("b", { partitionKey: "y", ...bytes }),
+    ]);
+    const listed = await log.listMessages(TOPIC, { afterOffset: 0, maxEntries: 10 });
+    expect(listed.map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(listed[1]).toEqual({
+      offset: offsets[1],
+      partitionKey: "y",
+      dueAtMs: at(listed, 1).publishedAtMs,
+      delayed: false,
+      targetGroup: null,
+      bodyBytes: 3,
+      id: "b",
+      origin: "",
+      publishedAtMs: expect.any(Number),
+      contentType: "image/png",
+      headers: '{"a":"b"}',
+      deadLetter: null,
+    });
+    const ofX = await log.listMessages(TOPIC, { partitionKey: "x", afterOffset: 0, maxEntries: 10 });
+    expect(ofX.map(({ id }) => id)).toEqual(["a"]);
+    const after = { partitionKey: "x", afterOffset: at(offsets, 0), maxEntries: 10 };
+    expect(await log.listMessages(TOPIC, after)).toEqual([]);
+    expect(await log.listMessages(TOPIC, { afterOffset: 0, maxEntries: 1 })).toHaveLength(1);
+  });
+
+  test("finds a message by ID and key, and nothing else", async () => {
+    const { log } = await setup();
+    await log.append(TOPIC, [message("a", { body: "1" }), message("a", { partitionKey: "other" })]);
+    const found = await log.findMessages(TOPIC, "a", "k");
+    expect(found.map(({ id, partitionKey, body }) => [id, partitionKey, body])).toEqual([["a", "k", "1"]]);
+    expect(await log.findMessages(TOPIC, "b", "k")).toEqual([]);
+    expect(await log.findMessages("nothing", "a", "k")).toEqual([]);
+  });
+
+  test("counts between two offsets, no further than asked", async () => {
+    const { log } = await setup();
+    const batch = messages(10).map((one, place) => ({ ...one, partitionKey: `p${place % 2}` }));
+    const offsets = await publish(log, batch);
+    const count = (read: Parameters<typeof log.countEntries>[1]) => log.countEntries(TOPIC, read);
+    expect(await count({ afterOffset: 0, maxCount: LIMIT })).toBe(10);
+    expect(await count({ afterOffset: 0, maxCount: 10 })).toBe(10);
+    expect(await count({ afterOffset: 0, maxCount: 4 })).toBe(4);
+    expect(await count({ afterOffset: at(offsets, 2), maxCount: LIMIT })).toBe(7);
+    expect(await count({ afterOffset: 0, throughOffset: at(offsets, 2), maxCount: LIMIT })).toBe(3);
+    expect(await count({ partitionKey: "p1", afterOffset: 0, maxCount: LIMIT })).toBe(5);
+    expect(await count({ partitionKey: "p1", afterOffset: 0, maxCount: 3 })).toBe(3);
+    const between = { afterOffset: at(offsets, 1), throughOffset: at(offsets, 5), maxCount: LIMIT };
+    expect(await count({ partitionKey: "p1", ...between })).toBe(2);
+    expect(await log.countEntries("nothing", { afterOffset: 0, maxCount: LIMIT })).toBe(0);
+  });
+
+  test("G6: a count for a group leaves out what is targeted at another", async () => {
+    const { log } = await setup();
+    await log.saveGroup(TOPIC, group());
+    const offsets = await publish(log, messages(4));
+    const copy = { group: GROUP, attempts: 1, failedAtMs: 1, reason: "r" };
+    await log.copyToDeadLetters(TOPIC, [
+      { ...copy, offset: at(offsets, 0), origin: "o0" },
+      { ...copy, offset: at(offsets, 1), origin: "o1" },
+    ]);
+    await log.redrive(TOPIC, await offsetsOf(log, deadLetterTopicOf(TOPIC)));
+    const count = (more: object) => log.countEntries(TOPIC, { afterOffset: 0, maxCount: LIMIT, ...more });
+    expect(await count({})).toBe(6);
+    expect(await count({ forGroup: GROUP })).toBe(6);
+    expect(await count({ forGroup: "other" })).toBe(4);
+    expect(await count({ forGroup: "other", partitionKey: "k" })).toBe(4);
+  });
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { workerdConfig } from "../../../src/local/workerd-config.ts";
+
+const config = (variables: Record<string, string>) =>
+  workerdConfig({ address: "[::1]:1", objectsPath: 'a"b\\c', variables });
+
+test("the runtime's configuration escapes what it quotes", () => {
+  const text = config({ NOTE: 'say "x"\\\n\u0000é' });
+  expect(text).toContain('(name = "NOTE", text = "say \\"x\\"\\\\\\x0a\\x00é")');
+  expect(text).toContain('path = "a\\"b\\\\c"');
+});
+
+test("both objects have SQLite and a folder name that never changes", () => {
+  for (const name of ["TenantObject", "GcRegistry"]) {
+    expect(config({})).toContain(`(className = "${name}", uniqueKey = "fairlane-${name}", enableSql = true)`);
+  }
+});
+
+test("cron listens on loopback, whatever the API's host", () => {
+  expect(config({})).toMatch(/name = "cron", address = "127\.0\.0\.1:0"/);
+});
