@@ -20,11 +20,19 @@ const LINT: Step = {
 };
 const SCHEMA: Step = { name: "generated files", command: ["scripts/embed-schema.ts", "--check"] };
 
+/** What sets the length of the tests that have one, unless the environment says otherwise. */
+const LONG = {
+  PROPERTY_FACTOR: "20",
+  FAIRLANE_LOG_RUNS: "3000",
+  SIM_SEEDS: "5000",
+  // Lifts the time limits of vitest.config.ts.
+  FAIRLANE_TEST_LONG: "1",
+};
+
 const STEPS = new Map<string, readonly Step[]>([
   ["all", [TYPECHECK, LINT, SCHEMA, vitest("inside", ["node", "workerd"]), vitest("live", ["live"])]],
   ["live", [vitest("live", ["live"])]],
-  // The tests whose length is set by the environment read this: more seeds, more rounds.
-  ["long", [vitest("long", ["node", "workerd", "live"], { FAIRLANE_TEST_LONG: "1" })]],
+  ["long", [vitest("long", ["node", "workerd", "live"], LONG)]],
 ]);
 
 /** The tests of some projects of vitest.config.ts, with a report for the totals. */
@@ -49,7 +57,7 @@ function run(step: Step): boolean {
   const { status, error } = spawnSync(process.execPath, step.command, {
     cwd: ROOT,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...step.env },
+    env: { ...step.env, ...process.env },
   });
   if (error) throw error;
   const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);

@@ -37,7 +37,8 @@ export class DueQueue<K> {
   }
 
   private dropSuperseded(): void {
-    for (let first = this.heap[0]; first && this.current.get(first.key) !== first.atMs; first = this.heap[0]) this.pop();
+    for (let first = this.heap[0]; first && this.current.get(first.key) !== first.atMs; first = this.heap[0])
+      this.pop();
   }
 
   private rebuild(): void {

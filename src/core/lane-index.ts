@@ -142,7 +142,15 @@ export class LaneIndex {
     const needsCare = outcome.spent.length > 0 || outcome.expired.length > 0;
     const ready = outcome.grants.length > 0 || outcome.stop === "unread";
     this.changesAt.set(lane, nextChangeAtMs(lane, outcome.nextChangeAtMs, rules.nowMs));
-    return { owner, ready, busy: ready || deliveringTo.length > 0, deliveringTo, needsCare, dying, exceptions };
+    return {
+      owner,
+      ready,
+      busy: ready || deliveringTo.length > 0,
+      deliveringTo,
+      needsCare,
+      dying,
+      exceptions,
+    };
   }
 
   private move(lane: Lane, before: Placement, after: Placement): void {
@@ -223,10 +231,12 @@ function toggle(lanes: Set<Lane>, lane: Lane, member: boolean): void {
 function nextChangeAtMs(lane: Lane, walkedMs: number | null, nowMs: number): number | null {
   let earliest = walkedMs;
   for (const run of lane.runs) {
-    if (run.visibleUntilMs > nowMs && (earliest === null || run.visibleUntilMs < earliest)) earliest = run.visibleUntilMs;
+    if (run.visibleUntilMs > nowMs && (earliest === null || run.visibleUntilMs < earliest))
+      earliest = run.visibleUntilMs;
   }
   for (const e of lane.exceptions) {
-    if (e.state === "inFlight" && e.atMs > nowMs && (earliest === null || e.atMs < earliest)) earliest = e.atMs;
+    if (e.state === "inFlight" && e.atMs > nowMs && (earliest === null || e.atMs < earliest))
+      earliest = e.atMs;
   }
   return earliest;
 }

@@ -282,5 +282,15 @@ export class Lane {
 /** A delayed message that the walk has to come back for. */
 export function arrivedException(entry: LaneEntry): Exception {
   const { offset, bodyBytes, dueAtMs } = entry;
-  return { offset, bodyBytes, state: "arrived", attempt: 0, atMs: dueAtMs, nonce: "", subscriber: "", epoch: 0, reason: "" };
+  return {
+    offset,
+    bodyBytes,
+    state: "arrived",
+    attempt: 0,
+    atMs: dueAtMs,
+    nonce: "",
+    subscriber: "",
+    epoch: 0,
+    reason: "",
+  };
 }

@@ -41,7 +41,9 @@ export function planGiveUps(index: LaneIndex, input: ShareInput, rules: WalkRule
   const result: GiveUps = { free: [], draining: new Set() };
   const { giveUp } = shares(input);
   for (const [owner, count] of giveUp) {
-    const newestFirst = [...index.busyOf(owner)].sort((a, b) => (b.lease?.epoch ?? 0) - (a.lease?.epoch ?? 0));
+    const newestFirst = [...index.busyOf(owner)].sort(
+      (a, b) => (b.lease?.epoch ?? 0) - (a.lease?.epoch ?? 0),
+    );
     const quiet = newestFirst.filter((lane) => !isDelivering(lane, rules.nowMs));
     const freed = quiet.slice(0, count);
     result.free.push(...freed);

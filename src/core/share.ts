@@ -28,7 +28,8 @@ export interface Shares {
 export function shares(input: ShareInput): Shares {
   const share = Math.ceil(input.busyLanes / Math.max(1, input.counted.size));
   let missing = -input.freeReadyLanes;
-  for (const subscriber of input.asking) missing += Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));
+  for (const subscriber of input.asking)
+    missing += Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));
   const giveUp = new Map<string, number>();
   if (missing <= 0) return { share, giveUp };
   const givers: { owner: string; over: number; counted: boolean }[] = [];
@@ -37,7 +38,9 @@ export function shares(input: ShareInput): Shares {
     const over = counted ? held - share : held;
     if (over > 0) givers.push({ owner, over, counted });
   }
-  givers.sort((a, b) => Number(a.counted) - Number(b.counted) || b.over - a.over || (a.owner < b.owner ? -1 : 1));
+  givers.sort(
+    (a, b) => Number(a.counted) - Number(b.counted) || b.over - a.over || (a.owner < b.owner ? -1 : 1),
+  );
   for (const { owner, over } of givers) {
     const given = Math.min(over, missing);
     if (given <= 0) break;

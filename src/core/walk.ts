@@ -67,7 +67,9 @@ export function verdictOfException(exception: Exception, rules: WalkRules): Verd
     case "postponed":
       return atMs > rules.nowMs ? { kind: "postponed", untilMs: atMs } : { kind: "deliverable", attempt: 1 };
     case "arrived":
-      return atMs > rules.nowMs ? { kind: "delayed", untilMs: atMs } : { kind: "deliverable", attempt: attempt + 1 };
+      return atMs > rules.nowMs
+        ? { kind: "delayed", untilMs: atMs }
+        : { kind: "deliverable", attempt: attempt + 1 };
     case "returned":
       return { kind: "deliverable", attempt: attempt + 1 };
     case "dying":
@@ -187,7 +189,13 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
   return stopped;
 }
 
-function walkWindow(lane: Lane, rules: WalkRules, room: number, maxGrants: number, outcome: WalkOutcome): void {
+function walkWindow(
+  lane: Lane,
+  rules: WalkRules,
+  room: number,
+  maxGrants: number,
+  outcome: WalkOutcome,
+): void {
   if (!rules.freshAllowed || lane.exceptions.length >= MAX_LANE_EXCEPTIONS) {
     if (lane.hasMore) stop(outcome, "exceptions", null);
     return;

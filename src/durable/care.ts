@@ -1,6 +1,6 @@
 import type { Lane } from "../core/lane.ts";
-import { isDeadLetterTopic } from "../core/settings.ts";
 import { LAPSED_REASON } from "../core/retry.ts";
+import { isDeadLetterTopic } from "../core/settings.ts";
 import { walk } from "../core/walk.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Waiters } from "./waiters.ts";
@@ -110,5 +110,6 @@ export function beat(group: GroupState, name: string, nowMs: number): void {
   }
   known.beatAtMs = nowMs;
   known.expiresAtMs = expiresAtMs;
-  if (Math.abs(expiresAtMs - known.savedExpiresAtMs) >= leaseDurationMs / HEARTBEAT_SAVE_PART) group.touchSubscriber(name);
+  if (Math.abs(expiresAtMs - known.savedExpiresAtMs) >= leaseDurationMs / HEARTBEAT_SAVE_PART)
+    group.touchSubscriber(name);
 }

@@ -1,5 +1,5 @@
-import { DEAD_LETTER_RETRY_MS, MAX_DEAD_LETTER_COPIES } from "../core/dispatch-limits.ts";
 import { deadLetterOrigin } from "../core/dead-letter.ts";
+import { DEAD_LETTER_RETRY_MS, MAX_DEAD_LETTER_COPIES } from "../core/dispatch-limits.ts";
 import { FairlaneError } from "../core/failure.ts";
 import { deadLetterTopicOf, defaultTopicSettings } from "../core/settings.ts";
 import type { DeadLetterCopy } from "../log/message-log.ts";

@@ -60,7 +60,11 @@ function view(one: Granted, message: StoredMessage, receipts: ReceiptMaker): Del
   };
 }
 
-async function giveBackGranted(tenant: Tenant, stale: GroupState, granted: readonly Granted[]): Promise<void> {
+async function giveBackGranted(
+  tenant: Tenant,
+  stale: GroupState,
+  granted: readonly Granted[],
+): Promise<void> {
   const group = await tenant.group(stale.key.topic, stale.key.group);
   if (!group || group.record.generation !== stale.record.generation) return;
   tenant.change(group, (nowMs) => {

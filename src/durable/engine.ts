@@ -1,4 +1,4 @@
-import { FairlaneError, type Failure } from "../core/failure.ts";
+import { type Failure, FairlaneError } from "../core/failure.ts";
 import type { MessageLog } from "../log/message-log.ts";
 import type { ObjectLog } from "../log/object/object-log.ts";
 import type { Outcome } from "../protocol/tenant-calls.ts";
@@ -64,7 +64,10 @@ export class Engine {
   /** Runs one command. Never throws: failures are values, and what is not ours becomes `internal`. */
   async call<N extends CommandName>(name: N, input: CommandInput<N>): Promise<Outcome<CommandValue<N>>> {
     try {
-      const command = COMMANDS[name] as unknown as (tenant: Tenant, input: CommandInput<N>) => Promise<CommandValue<N>>;
+      const command = COMMANDS[name] as unknown as (
+        tenant: Tenant,
+        input: CommandInput<N>,
+      ) => Promise<CommandValue<N>>;
       return { ok: true, value: await command(this.tenant, input) };
     } catch (error) {
       return { ok: false, error: this.failureOf(name, error) };

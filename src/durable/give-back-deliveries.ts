@@ -11,7 +11,11 @@ export interface NamedDelivery {
  * Ends deliveries that count as never made: the next one carries the same attempt number and comes before
  * anything else of the lane. Inside `Tenant.change`.
  */
-export function giveBackDeliveries(group: GroupState, deliveries: readonly NamedDelivery[], nowMs: number): void {
+export function giveBackDeliveries(
+  group: GroupState,
+  deliveries: readonly NamedDelivery[],
+  nowMs: number,
+): void {
   for (const { partitionKey, offset, nonce } of deliveries) {
     const lane = group.lane(partitionKey);
     const holder = lane?.holderOf(offset);

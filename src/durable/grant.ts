@@ -32,13 +32,15 @@ export function grant(group: GroupState, takes: readonly Take[], terms: GrantTer
     for (const offset of outcome.expired) expire(group, lane, offset);
     const fresh: LaneEntry[] = [];
     for (const message of outcome.grants) {
-      if (message.fresh) fresh.push({ offset: message.offset, bodyBytes: message.bodyBytes, dueAtMs: 0, delayed: false });
+      if (message.fresh)
+        fresh.push({ offset: message.offset, bodyBytes: message.bodyBytes, dueAtMs: 0, delayed: false });
       else grantAgain(lane, message, { ...terms, epoch });
       granted.push({ lane, offset: message.offset, attempt: message.attempt, nonce, epoch, visibleUntilMs });
     }
     if (fresh.length > 0) {
       lane.grantRun({ nonce, subscriber, epoch, visibleUntilMs }, fresh);
-      for (const entry of outcome.deferred) if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
+      for (const entry of outcome.deferred)
+        if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
     }
     group.touch(lane, terms.nowMs);
     group.index.requeue(lane);

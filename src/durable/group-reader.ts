@@ -5,7 +5,14 @@ import {
   MIN_TAIL_ENTRIES,
 } from "../core/dispatch-limits.ts";
 import type { Lane, LaneEntry } from "../core/lane.ts";
-import type { DuePage, DuePosition, Entry, PartitionPage, PartitionRead, ScanPage } from "../log/message-log.ts";
+import type {
+  DuePage,
+  DuePosition,
+  Entry,
+  PartitionPage,
+  PartitionRead,
+  ScanPage,
+} from "../log/message-log.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
@@ -72,7 +79,11 @@ export class GroupReader {
     const pages = await logHealth.read(async () => {
       const due =
         group.index.exceptionCount < MAX_GROUP_EXCEPTIONS
-          ? await log.scanDue(topic, { after: group.progress.due, throughDueMs: dueNowMs, maxEntries: MAX_SCAN_ENTRIES })
+          ? await log.scanDue(topic, {
+              after: group.progress.due,
+              throughDueMs: dueNowMs,
+              maxEntries: MAX_SCAN_ENTRIES,
+            })
           : null;
       const lanes = reads.length > 0 ? await log.scanPartitions(topic, reads) : [];
       const maxEntries = Math.min(MAX_SCAN_ENTRIES, Math.max(MIN_TAIL_ENTRIES, request.tailEntries));
@@ -111,7 +122,10 @@ function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number
 
 /** Enough for a full lane of deliveries; what is read ahead is kept. */
 function laneEntries(group: GroupState): number {
-  return Math.min(MAX_WINDOW_ENTRIES, Math.max(2 * group.record.settings.maxInFlightPerPartition, MIN_TAIL_ENTRIES));
+  return Math.min(
+    MAX_WINDOW_ENTRIES,
+    Math.max(2 * group.record.settings.maxInFlightPerPartition, MIN_TAIL_ENTRIES),
+  );
 }
 
 /** One read's pages going into the lanes. Inside `Tenant.change`. */
@@ -148,13 +162,16 @@ class Applied {
       const page = pages[at];
       const lane = this.group.lane(read.partitionKey);
       // A reset or an arrival of later news may have come between: then the next read does it.
-      if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset) continue;
+      if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset)
+        continue;
       const entries = page.entries.filter((entry) => this.takes(entry)).map(laneEntry);
       lane.behind = false;
       lane.changes.state = true;
       const { dropped } = lane.extendWindow(entries, MAX_WINDOW_ENTRIES);
       if (!dropped) {
-        lane.windowThrough = page.reachedEnd ? read.throughOffset : lastOffset(page.entries, read.afterOffset);
+        lane.windowThrough = page.reachedEnd
+          ? read.throughOffset
+          : lastOffset(page.entries, read.afterOffset);
         lane.behind = !page.reachedEnd;
       }
       this.changed.add(lane);
@@ -201,7 +218,9 @@ class Applied {
   /** Is it for this group at all? */
   private concerns(entry: Entry): boolean {
     const { record, key } = this.group;
-    return entry.offset > record.startOffset && (entry.targetGroup === null || entry.targetGroup === key.group);
+    return (
+      entry.offset > record.startOffset && (entry.targetGroup === null || entry.targetGroup === key.group)
+    );
   }
 
   /** Does the lane take it now? A delayed one that has not arrived comes with the due cursor. */

@@ -1,4 +1,4 @@
-import { FairlaneError, type Failure } from "../core/failure.ts";
+import { type Failure, FairlaneError } from "../core/failure.ts";
 import type { AppendOutcome } from "../log/message-log.ts";
 import type { PublishInput } from "../protocol/tenant-calls.ts";
 import type { Tenant } from "./tenant.ts";
@@ -29,7 +29,11 @@ export class PublishQueue {
 
   push(input: PublishInput): Promise<AppendOutcome> {
     if (this.pending.length >= MAX_PENDING) {
-      const failure: Failure = { code: "rate-limited", detail: "too many publishes wait for this tenant", retryAfterMs: 1000 };
+      const failure: Failure = {
+        code: "rate-limited",
+        detail: "too many publishes wait for this tenant",
+        retryAfterMs: 1000,
+      };
       return Promise.reject(new FairlaneError(failure));
     }
     return new Promise((resolve, reject) => {

@@ -149,7 +149,7 @@ export class TenantObject extends DurableObject implements TenantCalls {
 /** Whose object this is: the first call says it, storage remembers it. */
 function tenantName(platform: Platform, tenant: string | null): string | null {
   const [row] = platform.sql.all("SELECT tenant FROM queue_tenant LIMIT 1");
-  if (row) return String(row["tenant"]);
+  if (row) return String(row.tenant);
   if (tenant !== null) platform.sql.run("INSERT INTO queue_tenant (tenant, activity) VALUES (?, 0)", tenant);
   return tenant;
 }

@@ -5,14 +5,14 @@ import { DEFAULT_GROUP_SETTINGS, defaultTopicSettings, type TopicSettings } from
 import type { GroupRecord, MessageLog } from "../log/message-log.ts";
 import type { ObjectLog } from "../log/object/object-log.ts";
 import { care, reapSubscribers } from "./care.ts";
-import { type GroupState, loadGroup } from "./group-state.ts";
 import { GroupReader } from "./group-reader.ts";
+import { type GroupState, loadGroup } from "./group-state.ts";
 import { LogHealth } from "./log-health.ts";
 import type { Ports } from "./ports.ts";
 import { PublishQueue } from "./publish-queue.ts";
 import { Tables } from "./tables/tables.ts";
-import { WakeSchedule } from "./wake-schedule.ts";
 import { groupName, Waiters } from "./waiters.ts";
+import { WakeSchedule } from "./wake-schedule.ts";
 
 /**
  * One tenant's queue: what every command works on.
@@ -104,7 +104,9 @@ export class Tenant {
   }
 
   async groupOrFail(topic: string, group: string): Promise<GroupState> {
-    return (await this.group(topic, group)) ?? fail("not-found", `group ${group} of topic ${topic} does not exist`);
+    return (
+      (await this.group(topic, group)) ?? fail("not-found", `group ${group} of topic ${topic} does not exist`)
+    );
   }
 
   /** The group, made with the defaults if it is not there: a receive on a new name. */
@@ -174,7 +176,8 @@ export class Tenant {
    * `act` sees no dead subscriber's lease and no spent delivery. A throw undoes everything.
    */
   change<T>(group: GroupState, act: (nowMs: number) => T): T {
-    if (group.gone) fail("store-unavailable", "the group's state was reloaded, try again", { retryAfterMs: 100 });
+    if (group.gone)
+      fail("store-unavailable", "the group's state was reloaded, try again", { retryAfterMs: 100 });
     const nowMs = this.nowMs();
     try {
       const result = this.ports.sql.transaction(() => {

@@ -1,10 +1,10 @@
 import { LOOK_AHEAD_ENTRIES, LOOK_AHEAD_LANES, LOOK_AHEAD_PAUSE_MS } from "../core/dispatch-limits.ts";
+import { pumpGroup } from "./commands/take.ts";
 import { copyDeadLetters } from "./dead-letter-pass.ts";
 import type { GroupState } from "./group-state.ts";
 import { releaseIdleLeases } from "./idle-leases.ts";
 import type { Tenant } from "./tenant.ts";
 import { groupName } from "./waiters.ts";
-import { pumpGroup } from "./commands/take.ts";
 
 /**
  * The one owner of the object's alarm and of its timer. The alarm does what must happen even if nobody calls:
@@ -13,6 +13,9 @@ import { pumpGroup } from "./commands/take.ts";
  *
  * Both run the same pass, which may run twice or early: it does what is due and arms again.
  */
+
+/** An alarm that did not fire for so long is set again. */
+const LOST_ALARM_MS = 60_000;
 
 /** Groups visited in one pass; the next pass goes on where time orders it. */
 const MAX_PASS_GROUPS = 200;
@@ -50,8 +53,9 @@ export class WakeSchedule {
     if (eventAtMs !== null) {
       const target = Math.max(eventAtMs, nowMs + 1);
       const armed = this.tenant.ports.alarm.get();
-      // An alarm in the past that has not fired yet will; one that is later than needed is moved.
-      if (armed === null || armed > target) this.tenant.ports.alarm.set(target);
+      // One that is later than needed is moved, and one that should have fired long ago was lost.
+      if (armed === null || armed > target || armed < nowMs - LOST_ALARM_MS)
+        this.tenant.ports.alarm.set(target);
     }
     this.armTimer(nowMs, eventAtMs);
   }
@@ -172,7 +176,12 @@ export class WakeSchedule {
 
 /** Is it worth reading on although nobody is short of messages? */
 export function wantsLookAhead(group: GroupState): boolean {
-  return !group.gone && !group.atTail && !group.record.settings.paused && group.index.readyCount() < LOOK_AHEAD_LANES;
+  return (
+    !group.gone &&
+    !group.atTail &&
+    !group.record.settings.paused &&
+    group.index.readyCount() < LOOK_AHEAD_LANES
+  );
 }
 
 function earliest(...instants: (number | null)[]): number | null {

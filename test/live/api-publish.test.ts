@@ -128,11 +128,12 @@ describe("POST messages", () => {
       json: { messages: [{ id: "x", partitionKey: "k", ...message }] },
     });
     const problem = expectProblem(reply, "invalid-request");
-    // Which of two contradicting fields is to blame is not pinned; that the message is named is.
-    const paths = problem.issues?.map((issue) => issue.path) ?? [];
-    const named =
-      path.endsWith("body") || path.endsWith("bodyBase64") ? /^messages\[0\](\.body(Base64)?)?$/ : path;
-    expect(paths).toContainEqual(expect.stringMatching(named));
+    // Which of two contradicting bodies is to blame is not pinned; that the message is named is.
+    const named = path.endsWith("contentType") ? [path] : [path, "messages[0].body", "messages[0]"];
+    expect(
+      problem.issues?.some((issue) => named.includes(issue.path)),
+      reply.text,
+    ).toBe(true);
   });
 
   test("null is a body; empty bytes are a body", async () => {

@@ -46,7 +46,7 @@ export async function setup(options: SetupOptions = {}): Promise<Live> {
       port: 0,
       tenants: options.tenants ?? ["demo", "acme", "globex"],
       authSecret: SECRET,
-      ...(SHOW_OUTPUT ? { onOutput: (text: string) => console.log(text) } : {}),
+      ...(SHOW_OUTPUT ? { onOutput: (stream: string, text: string) => console.log(stream, text) } : {}),
       ...(options.authOff ? { authOff: true } : {}),
       ...(options.env ? { env: options.env } : {}),
     });

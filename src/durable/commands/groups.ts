@@ -24,7 +24,9 @@ function merge(settings: GroupSettings, input: PutGroupInput): GroupSettings {
   const merged = { ...settings, ...defined(others), retry: { ...settings.retry, ...defined(retry ?? {}) } };
   if (merged.retry.maxBackoffMs < merged.retry.initialBackoffMs) {
     const message = "must not be smaller than retry.initialBackoffMs";
-    fail("invalid-request", `retry.maxBackoffMs ${message}`, { issues: [{ path: "retry.maxBackoffMs", message }] });
+    fail("invalid-request", `retry.maxBackoffMs ${message}`, {
+      issues: [{ path: "retry.maxBackoffMs", message }],
+    });
   }
   return merged;
 }

@@ -1,8 +1,8 @@
 import type { Holder, Lane } from "../../core/lane.ts";
-import { MAX_REASON_CHARS } from "../../core/limits.ts";
+import { MAX_REASON_CHARS, MAX_SUBSCRIBERS_PER_GROUP } from "../../core/limits.ts";
 import { backoffMs, LAPSED_REASON } from "../../core/retry.ts";
-import { type Receipt, parseReceipt } from "../../protocol/receipts.ts";
-import type { SettleInput, SettleResult, Settlement } from "../../protocol/tenant-calls.ts";
+import { parseReceipt, type Receipt } from "../../protocol/receipts.ts";
+import type { SettleInput, Settlement, SettleResult } from "../../protocol/tenant-calls.ts";
 import { beat, decideFailed } from "../care.ts";
 import { copyDeadLetters } from "../dead-letter-pass.ts";
 import type { GroupState } from "../group-state.ts";
@@ -18,7 +18,11 @@ export async function settle(tenant: Tenant, input: SettleInput): Promise<Settle
   const group = await tenant.group(input.topic, input.group);
   if (!group) return input.settlements.map(({ receipt }) => ({ receipt, status: "invalid" }));
   const results = tenant.change(group, (nowMs) => {
-    if (input.subscriber !== null && group.subscribers.has(input.subscriber)) beat(group, input.subscriber, nowMs);
+    const known = input.subscriber !== null && group.subscribers.has(input.subscriber);
+    // A settlement is never refused for want of room for its heartbeat.
+    if (input.subscriber !== null && (known || group.subscribers.size < MAX_SUBSCRIBERS_PER_GROUP)) {
+      beat(group, input.subscriber, nowMs);
+    }
     const touched = new Set<Lane>();
     const settled = input.settlements.map((settlement) => settleOne(group, settlement, nowMs, touched));
     for (const lane of touched) group.touch(lane, nowMs);
@@ -43,7 +47,8 @@ function settleOne(
   if (parsed.generation !== group.record.generation) return { receipt, status: "stale" };
   const lane = group.lane(parsed.partitionKey);
   const holder = lane?.holderOf(parsed.offset);
-  if (!lane || !holder || holder.nonce !== parsed.nonce) return { receipt, status: endedAs(group, lane, parsed) };
+  if (!lane || !holder || holder.nonce !== parsed.nonce)
+    return { receipt, status: endedAs(group, lane, parsed) };
   touched.add(lane);
   const deadLettered = applySettlement(group, lane, parsed.offset, holder, settlement, nowMs);
   return deadLettered ? { receipt, status: "ok", deadLettered: true } : { receipt, status: "ok" };
@@ -80,13 +85,25 @@ function applySettlement(
         return decideFailed(group, lane, { offset, ...holder }, reason || LAPSED_REASON, nowMs);
       }
       const delayMs = settlement.delayMs ?? backoffMs(settings.retry, holder.attempt);
-      lane.except({ ...waiting, state: "backingOff", attempt: holder.attempt, atMs: nowMs + delayMs, reason });
+      lane.except({
+        ...waiting,
+        state: "backingOff",
+        attempt: holder.attempt,
+        atMs: nowMs + delayMs,
+        reason,
+      });
       return false;
     }
     case "reject":
       return decideFailed(group, lane, { offset, ...holder }, cut(settlement.reason) || "rejected", nowMs);
     case "postpone":
-      lane.except({ ...waiting, state: "postponed", attempt: 0, atMs: nowMs + settlement.delayMs, reason: holder.reason });
+      lane.except({
+        ...waiting,
+        state: "postponed",
+        attempt: 0,
+        atMs: nowMs + settlement.delayMs,
+        reason: holder.reason,
+      });
       return false;
     case "extend": {
       const { attempt, nonce, subscriber, epoch, reason } = holder;

@@ -1,12 +1,12 @@
-import { MAX_SUBSCRIBERS_PER_GROUP } from "../../core/limits.ts";
 import { fail } from "../../core/failure.ts";
-import type { GiveBackInput, SubscriberRef } from "../../protocol/tenant-calls.ts";
+import { MAX_SUBSCRIBERS_PER_GROUP } from "../../core/limits.ts";
 import { parseReceipt } from "../../protocol/receipts.ts";
+import type { GiveBackInput, SubscriberRef } from "../../protocol/tenant-calls.ts";
 import { beat, removeSubscriber } from "../care.ts";
 import { giveBackDeliveries, type NamedDelivery } from "../give-back-deliveries.ts";
 import type { GroupState } from "../group-state.ts";
+import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
-import { heldPartitions } from "./take.ts";
 
 /** Keeps the subscriber's lanes for another lease duration. */
 export async function heartbeat(
@@ -15,7 +15,9 @@ export async function heartbeat(
 ): Promise<{ partitions: string[]; expiresAt: number }> {
   const group = await tenant.groupOrFail(input.topic, input.group);
   if (!group.subscribers.has(input.subscriber) && group.subscribers.size >= MAX_SUBSCRIBERS_PER_GROUP) {
-    fail("rate-limited", `a group has at most ${MAX_SUBSCRIBERS_PER_GROUP} live subscribers`, { retryAfterMs: 1000 });
+    fail("rate-limited", `a group has at most ${MAX_SUBSCRIBERS_PER_GROUP} live subscribers`, {
+      retryAfterMs: 1000,
+    });
   }
   return tenant.change(group, (nowMs) => {
     beat(group, input.subscriber, nowMs);

@@ -2,7 +2,6 @@ import { MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limit
 import { FairlaneError, fail } from "../../core/failure.ts";
 import {
   ASKING_GRACE_MS,
-  MAX_PARTITIONS_SHOWN,
   MAX_REPLY_BYTES,
   MAX_SUBSCRIBERS_PER_GROUP,
   MAX_WAITING_RECEIVES,
@@ -14,8 +13,10 @@ import { deliver } from "../deliver.ts";
 import { type Granted, grant } from "../grant.ts";
 import type { ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
+import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
 import { wantsLookAhead } from "../wake-schedule.ts";
+import { giveBack } from "./subscribers.ts";
 
 /**
  * Receive: decides who gets which offsets, stores that as deliveries, then reads the bodies.
@@ -28,16 +29,20 @@ import { wantsLookAhead } from "../wake-schedule.ts";
 export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply> {
   const group = await tenant.ensureGroup(input.topic, input.group);
   if (!group.subscribers.has(input.subscriber) && group.subscribers.size >= MAX_SUBSCRIBERS_PER_GROUP) {
-    fail("rate-limited", `a group has at most ${MAX_SUBSCRIBERS_PER_GROUP} live subscribers`, { retryAfterMs: 1000 });
+    fail("rate-limited", `a group has at most ${MAX_SUBSCRIBERS_PER_GROUP} live subscribers`, {
+      retryAfterMs: 1000,
+    });
   }
-  const first = await tryTake(tenant, input, false);
+  const first = await tryTake(tenant, input, { readBefore: false, wanted: () => true });
   if (first.reply) return first.reply;
   if (input.waitMs === 0) {
     if (first.error) throw first.error;
     return emptyReply(tenant, input);
   }
   if (tenant.waiters.count >= MAX_WAITING_RECEIVES) {
-    fail("rate-limited", `a tenant has at most ${MAX_WAITING_RECEIVES} waiting receives`, { retryAfterMs: 1000 });
+    fail("rate-limited", `a tenant has at most ${MAX_WAITING_RECEIVES} waiting receives`, {
+      retryAfterMs: 1000,
+    });
   }
   return new Promise((resolve, reject) => {
     tenant.waiters.add({
@@ -56,12 +61,17 @@ export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply>
 export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: string }): Promise<void> {
   let readBefore = false;
   for (const waiter of tenant.waiters.of(ref)) {
-    if (tenant.waiters.find(waiter.input.takeId) !== waiter) continue;
+    const wanted = () => tenant.waiters.find(waiter.input.takeId) === waiter;
+    if (!wanted()) continue;
     try {
-      const { reply, error } = await tryTake(tenant, waiter.input, readBefore);
+      const { reply, error } = await tryTake(tenant, waiter.input, { readBefore, wanted });
       readBefore = true;
       waiter.lastError = error;
-      if (tenant.waiters.find(waiter.input.takeId) !== waiter && !reply) continue;
+      if (!wanted()) {
+        // It was called off while its bodies were read: nobody will get this reply.
+        if (reply) await returnReply(tenant, waiter.input, reply);
+        continue;
+      }
       const ended = waiter.deadlineAtMs <= tenant.nowMs();
       if (!reply && !ended) continue;
       tenant.waiters.remove(waiter);
@@ -75,19 +85,29 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
   }
 }
 
+async function returnReply(tenant: Tenant, input: TakeInput, reply: TakeReply): Promise<void> {
+  const { topic, group, takeId } = input;
+  await giveBack(tenant, { topic, group, takeId, receipts: reply.deliveries.map(({ receipt }) => receipt) });
+}
+
+interface Try {
+  /** A read that began after this receive came has already been applied. */
+  readBefore: boolean;
+  /** Is somebody still waiting for the reply? */
+  wanted: () => boolean;
+}
+
 type Step = { kind: "done"; granted: Granted[] } | { kind: "read"; request: ReadRequest };
 
-/**
- * One try. `error` is set when the log could not be read and there is nothing to give. `readBefore`: a read
- * that began after this receive came has already been applied.
- */
+/** One try. `error` is set when the log could not be read and there is nothing to give. */
 async function tryTake(
   tenant: Tenant,
   input: TakeInput,
-  readBefore: boolean,
+  { readBefore, wanted }: Try,
 ): Promise<{ reply: TakeReply | null; error: unknown }> {
   let haveRead = readBefore;
   for (let round = 0; ; round += 1) {
+    if (!wanted()) return { reply: null, error: null };
     const group = await tenant.groupOrFail(input.topic, input.group);
     const step = tenant.change(group, (nowMs) => takeStep(tenant, group, input, nowMs, haveRead, round));
     if (step.kind === "done") {
@@ -102,10 +122,12 @@ async function tryTake(
       }
       const deliveries = await deliver(tenant, group, input, step.granted);
       // Everything granted may have been gone from the log: then look again.
-      if (deliveries.length > 0) return { reply: { deliveries, ...(await held(tenant, input)) }, error: null };
+      if (deliveries.length > 0)
+        return { reply: { deliveries, ...(await held(tenant, input)) }, error: null };
       if (round >= MAX_READ_ROUNDS) return { reply: null, error: null };
     } catch (error) {
-      if (error instanceof FairlaneError && error.failure.code === "store-unavailable") return { reply: null, error };
+      if (error instanceof FairlaneError && error.failure.code === "store-unavailable")
+        return { reply: null, error };
       throw error;
     }
   }
@@ -156,22 +178,14 @@ function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: num
   return planTake(group.index, asker, group.shareInput(asking), giveUps.draining, rules);
 }
 
-async function held(tenant: Tenant, input: TakeInput): Promise<{ partitions: string[]; partitionsHeld: number }> {
+async function held(
+  tenant: Tenant,
+  input: TakeInput,
+): Promise<{ partitions: string[]; partitionsHeld: number }> {
   const group = await tenant.group(input.topic, input.group);
   return group ? heldPartitions(group, input.subscriber) : { partitions: [], partitionsHeld: 0 };
 }
 
 async function emptyReply(tenant: Tenant, input: TakeInput): Promise<TakeReply> {
   return { deliveries: [], ...(await held(tenant, input)) };
-}
-
-/** Partitions that the subscriber holds now, at most MAX_PARTITIONS_SHOWN by name. */
-export function heldPartitions(group: GroupState, subscriber: string): { partitions: string[]; partitionsHeld: number } {
-  const lanes = group.index.leasedBy(subscriber);
-  const partitions: string[] = [];
-  for (const lane of lanes) {
-    if (partitions.length >= MAX_PARTITIONS_SHOWN) break;
-    partitions.push(lane.partitionKey);
-  }
-  return { partitions, partitionsHeld: lanes.size };
 }

@@ -1,5 +1,5 @@
-import { MAX_TOPICS_PER_TENANT } from "../../core/limits.ts";
 import { fail } from "../../core/failure.ts";
+import { MAX_TOPICS_PER_TENANT } from "../../core/limits.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../../core/settings.ts";
 import type { PutTopicInput } from "../../protocol/tenant-calls.ts";
 import type { Tenant } from "../tenant.ts";
@@ -17,7 +17,9 @@ export async function putTopic(tenant: Tenant, input: PutTopicInput): Promise<To
   if (settings.maxRetentionMs < settings.retentionMs) {
     const message = "must not be smaller than retentionMs";
     const path = input.settings.maxRetentionMs === undefined ? "retentionMs" : "maxRetentionMs";
-    fail("invalid-request", `maxRetentionMs ${message}`, { issues: [{ path, message: `maxRetentionMs ${message}` }] });
+    fail("invalid-request", `maxRetentionMs ${message}`, {
+      issues: [{ path, message: `maxRetentionMs ${message}` }],
+    });
   }
   await tenant.log.saveTopic(input.topic, settings);
   state.settings = settings;

@@ -21,17 +21,17 @@ export class DeliveryExceptionsTable {
       key.group,
     );
     return rows.map((row) => ({
-      partitionKey: String(row["partition_key"]),
+      partitionKey: String(row.partition_key),
       exception: {
-        offset: Number(row["message_offset"]),
-        state: String(row["state"]) as ExceptionState,
-        attempt: Number(row["attempt"]),
-        atMs: Number(row["at_ms"]),
-        nonce: String(row["nonce"]),
-        subscriber: String(row["subscriber"]),
-        epoch: Number(row["epoch"]),
-        reason: String(row["reason"]),
-        bodyBytes: Number(row["body_bytes"]),
+        offset: Number(row.message_offset),
+        state: String(row.state) as ExceptionState,
+        attempt: Number(row.attempt),
+        atMs: Number(row.at_ms),
+        nonce: String(row.nonce),
+        subscriber: String(row.subscriber),
+        epoch: Number(row.epoch),
+        reason: String(row.reason),
+        bodyBytes: Number(row.body_bytes),
       },
     }));
   }

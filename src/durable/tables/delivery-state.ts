@@ -2,7 +2,13 @@ import { Lane, type Run } from "../../core/lane.ts";
 import type { Sql } from "../ports.ts";
 import type { GroupKey } from "./group-key.ts";
 
-type EncodedRun = [nonce: string, subscriber: string, epoch: number, visibleUntilMs: number, messages: number[]];
+type EncodedRun = [
+  nonce: string,
+  subscriber: string,
+  epoch: number,
+  visibleUntilMs: number,
+  messages: number[],
+];
 
 /** Lanes of a group that have something unsettled. */
 export class DeliveryStateTable {
@@ -21,9 +27,9 @@ export class DeliveryStateTable {
       key.group,
     );
     return rows.map((row) => {
-      const lane = new Lane(String(row["partition_key"]), Number(row["walked_offset"]));
-      lane.behind = Number(row["has_more"]) === 1;
-      lane.runs = decodeRuns(String(row["runs"]));
+      const lane = new Lane(String(row.partition_key), Number(row.walked_offset));
+      lane.behind = Number(row.has_more) === 1;
+      lane.runs = decodeRuns(String(row.runs));
       lane.hasStateRow = true;
       return lane;
     });

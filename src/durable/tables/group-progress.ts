@@ -32,13 +32,13 @@ export class GroupProgressTable {
     );
     if (!row) return null;
     return {
-      generation: Number(row["generation"]),
-      scanOffset: Number(row["scan_offset"]),
-      due: { dueAtMs: Number(row["due_at_ms"]), offset: Number(row["due_offset"]) },
-      lastEpoch: Number(row["last_epoch"]),
-      resetEpoch: Number(row["reset_epoch"]),
-      expired: Number(row["expired"]),
-      dropped: Number(row["dropped"]),
+      generation: Number(row.generation),
+      scanOffset: Number(row.scan_offset),
+      due: { dueAtMs: Number(row.due_at_ms), offset: Number(row.due_offset) },
+      lastEpoch: Number(row.last_epoch),
+      resetEpoch: Number(row.reset_epoch),
+      expired: Number(row.expired),
+      dropped: Number(row.dropped),
     };
   }
 
@@ -52,7 +52,7 @@ export class GroupProgressTable {
       after.group,
       maxGroups,
     );
-    return rows.map((row) => ({ tenant, topic: String(row["topic"]), group: String(row["group_name"]) }));
+    return rows.map((row) => ({ tenant, topic: String(row.topic), group: String(row.group_name) }));
   }
 
   save(key: GroupKey, progress: GroupProgress): void {

@@ -19,11 +19,11 @@ export class PartitionLeasesTable {
       key.group,
     );
     return rows.map((row) => ({
-      partitionKey: String(row["partition_key"]),
+      partitionKey: String(row.partition_key),
       lease: {
-        subscriber: String(row["subscriber"]),
-        epoch: Number(row["epoch"]),
-        acquiredAtMs: Number(row["acquired_at_ms"]),
+        subscriber: String(row.subscriber),
+        epoch: Number(row.epoch),
+        acquiredAtMs: Number(row.acquired_at_ms),
       },
     }));
   }

@@ -24,9 +24,9 @@ export class SubscriberHeartbeatsTable {
       key.group,
     );
     return rows.map((row) => ({
-      subscriber: String(row["subscriber"]),
-      beatAtMs: Number(row["beat_at_ms"]),
-      expiresAtMs: Number(row["expires_at_ms"]),
+      subscriber: String(row.subscriber),
+      beatAtMs: Number(row.beat_at_ms),
+      expiresAtMs: Number(row.expires_at_ms),
     }));
   }
 

@@ -22,8 +22,10 @@ const SHARED_PARAMS = 4;
 /** A shape of a multi-row INSERT: how a row reads its own parameters, the first of which is `?p`. */
 interface RowShape {
   params: number;
-  /** Rows per statement, largest first: few texts, so the platform's statement cache holds them all. */
-  sizes: readonly number[];
+  /** Rows per statement, at most: what 100 parameters hold. */
+  maxRows: number;
+  /** By number of rows. Few enough that the platform's statement cache holds them all. */
+  texts: Map<number, string>;
   row(place: number, p: number): string;
   bind(message: NewMessage, params: SqlParam[]): void;
 }
@@ -31,7 +33,8 @@ interface RowShape {
 /** The usual message: JSON, no headers, no delay. A third of the parameters, so a third of the statements. */
 const PLAIN: RowShape = {
   params: 3,
-  sizes: [32, 8, 4, 2, 1],
+  maxRows: 32,
+  texts: new Map(),
   row: (place, p) =>
     `(?1,?2,?4+${place},?${p},?${p + 1},'',NULL,?3,?3,NULL,'',NULL,octet_length(?${p + 2}),?${p + 2})`,
   bind: (message, params) => params.push(message.partitionKey, message.id, message.body),
@@ -39,7 +42,8 @@ const PLAIN: RowShape = {
 
 const GENERAL: RowShape = {
   params: 6,
-  sizes: [16, 4, 2, 1],
+  maxRows: 16,
+  texts: new Map(),
   row: (place, p) =>
     `(?1,?2,?4+${place},?${p},?${p + 1},'',NULL,?3,?3+?${p + 2},?${p + 3},?${p + 4},NULL,` +
     `octet_length(?${p + 5}),?${p + 5})`,
@@ -54,21 +58,16 @@ const GENERAL: RowShape = {
     ),
 };
 
-function statementTexts(shape: RowShape): Map<number, string> {
-  return new Map(
-    shape.sizes.map((size) => {
-      const rows = Array.from({ length: size }, (_, place) =>
-        shape.row(place, SHARED_PARAMS + 1 + place * shape.params),
-      );
-      return [size, `INSERT INTO queue_messages (${COLUMNS}) VALUES ${rows.join(",")} ${UNLESS_STORED}`];
-    }),
+function insertText(shape: RowShape, rows: number): string {
+  const known = shape.texts.get(rows);
+  if (known !== undefined) return known;
+  const values = Array.from({ length: rows }, (_, place) =>
+    shape.row(place, SHARED_PARAMS + 1 + place * shape.params),
   );
+  const text = `INSERT INTO queue_messages (${COLUMNS}) VALUES ${values.join(",")} ${UNLESS_STORED}`;
+  shape.texts.set(rows, text);
+  return text;
 }
-
-const TEXTS = new Map<RowShape, Map<number, string>>([
-  [PLAIN, statementTexts(PLAIN)],
-  [GENERAL, statementTexts(GENERAL)],
-]);
 
 /** Copies whose place is their index in ?6, a JSON array of {offset, group, attempts, failedAtMs, reason, origin}. */
 const COPY_TO_DEAD_LETTERS = `
@@ -108,16 +107,11 @@ export class MessageInsert {
   append(at: Placement, messages: readonly NewMessage[]): number {
     const shape = messages.every(isPlain) ? PLAIN : GENERAL;
     let stored = 0;
-    let next = 0;
-    for (const [size, query] of TEXTS.get(shape) ?? []) {
-      for (; messages.length - next >= size; next += size) {
-        const params: SqlParam[] = [this.tenant, at.topic, at.nowMs, at.firstOffset + next];
-        for (let place = 0; place < size; place++) {
-          const message = messages[next + place];
-          if (message) shape.bind(message, params);
-        }
-        stored += this.sql.run(query, ...params);
-      }
+    for (let next = 0; next < messages.length; next += shape.maxRows) {
+      const rows = messages.slice(next, next + shape.maxRows);
+      const params: SqlParam[] = [this.tenant, at.topic, at.nowMs, at.firstOffset + next];
+      for (const message of rows) shape.bind(message, params);
+      stored += this.sql.run(insertText(shape, rows.length), ...params);
     }
     return stored;
   }

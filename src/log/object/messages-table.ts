@@ -178,7 +178,7 @@ export class MessagesTable {
     }
     const table = read.partitionKey === undefined ? "queue_messages" : BY_PARTITION;
     const query = `SELECT count(*) AS entries FROM (
-      SELECT message_offset FROM ${table} WHERE ${conditions.join(" AND ")} ORDER BY message_offset LIMIT ?)`;
+      SELECT message_offset FROM ${table} WHERE ${conditions.join(" AND ")} ORDER BY message_offset LIMIT ?) AS counted`;
     const [row] = this.sql.all(query, ...params, read.maxCount);
     return row ? number(row, "entries") : 0;
   }

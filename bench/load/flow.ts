@@ -1,0 +1,117 @@
+import { type MessageSource, Seen } from "./messages.ts";
+import { QueueClient, type Target } from "./queue-client.ts";
+
+const BATCH = 100;
+const WAIT_MS = 1000;
+const PRODUCERS = 4;
+const SUBSCRIBERS = 4;
+/** Producers pause above so many unsettled messages, so that the backlog is bounded. */
+const MAX_BACKLOG = 10_000;
+
+export interface FlowOptions {
+  target: Target;
+  group: string;
+  source: MessageSource;
+  /** Messages a second; null: as fast as they are settled. */
+  ratePerSecond: number | null;
+}
+
+/**
+ * Producers and subscribers of one topic that run at the same time: batches of 100 in, 4 subscribers that
+ * each receive and settle in turn. Whatever fails ends it, and `stop` throws it.
+ */
+export class Flow {
+  readonly seen = new Seen();
+  private readonly options: FlowOptions;
+  private readonly clients: QueueClient[] = [];
+  private published = 0;
+  private settledMessages = 0;
+  private publishing = true;
+  private consuming = true;
+  private running: Promise<void>[] = [];
+  private failure: unknown = null;
+  private wakeProducers: (() => void)[] = [];
+
+  constructor(options: FlowOptions) {
+    this.options = options;
+  }
+
+  get settled(): number {
+    return this.settledMessages;
+  }
+
+  /** Published and not settled. */
+  get backlog(): number {
+    return this.published - this.settledMessages;
+  }
+
+  async start(): Promise<void> {
+    for (let opened = 0; opened < PRODUCERS + SUBSCRIBERS; opened++) {
+      this.clients.push(await QueueClient.open(this.options.target));
+    }
+    this.running = this.clients.map((client, place) =>
+      place < PRODUCERS ? this.produce(client) : this.consume(client, `worker-${place - PRODUCERS}`),
+    );
+    for (const run of this.running) run.catch((error: unknown) => this.fail(error));
+  }
+
+  /** Throws what went wrong so far. */
+  check(): void {
+    if (this.failure !== null) throw this.failure;
+  }
+
+  /** Ends publishing, lets the subscribers settle what is left, and checks that every message came. */
+  async stop(): Promise<void> {
+    this.publishing = false;
+    this.wake();
+    await Promise.allSettled(this.running);
+    for (const client of this.clients) client.close();
+    this.check();
+    if (this.seen.count !== this.published) {
+      throw new Error(`${this.published} messages were published and ${this.seen.count} came`);
+    }
+  }
+
+  private async produce(client: QueueClient): Promise<void> {
+    const { source, ratePerSecond } = this.options;
+    const everyMs = ratePerSecond === null ? 0 : (BATCH * PRODUCERS * 1000) / ratePerSecond;
+    for (let nextAtMs = performance.now(); this.publishing; nextAtMs += everyMs) {
+      await this.roomForBatch(nextAtMs);
+      if (!this.publishing) return;
+      // Counted before, so that what is delivered before the reply came never exceeds it.
+      this.published += BATCH;
+      await client.publish(source.batch(BATCH), BATCH);
+    }
+  }
+
+  private async roomForBatch(atMs: number): Promise<void> {
+    const waitMs = this.options.ratePerSecond === null ? 0 : atMs - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    while (this.publishing && this.backlog + BATCH > MAX_BACKLOG) {
+      await new Promise<void>((resolve) => this.wakeProducers.push(resolve));
+    }
+  }
+
+  private async consume(client: QueueClient, subscriber: string): Promise<void> {
+    const { group } = this.options;
+    while (this.consuming && (this.publishing || this.backlog > 0)) {
+      const { receipts, numbers } = await client.receive(group, subscriber, BATCH, WAIT_MS);
+      if (receipts.length === 0) continue;
+      await client.settle(group, subscriber, receipts);
+      this.seen.add(numbers);
+      this.settledMessages += receipts.length;
+      this.wake();
+    }
+  }
+
+  private wake(): void {
+    for (const wake of this.wakeProducers.splice(0)) wake();
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.publishing = false;
+    this.consuming = false;
+    this.wake();
+  }
+}

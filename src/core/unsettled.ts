@@ -1,0 +1,74 @@
+import type { Lane } from "./lane.ts";
+
+/**
+ * Which messages a group has not settled, decided from the group's state and what the log says of an entry.
+ * Collection, lag and the counts for people all ask here; `lane.ts` says where an entry may be.
+ */
+
+export interface DueCursor {
+  dueAtMs: number;
+  offset: number;
+}
+
+/** What must be known of an entry of the log. */
+export interface UnsettledEntry {
+  offset: number;
+  partitionKey: string;
+  dueAtMs: number;
+  /** Due later than published: it comes to its lane when the due cursor passes it. */
+  delayed: boolean;
+  /** Only this group receives it; null for all. */
+  targetGroup: string | null;
+}
+
+/** A group at one instant. */
+export interface GroupView {
+  group: string;
+  /** Entries at or below it were there before a group that starts from latest. */
+  startOffset: number;
+  /** Every entry at or below it was scanned. */
+  scanOffset: number;
+  /** Delayed entries up to here have arrived. */
+  due: DueCursor;
+  /** Lanes with something unsettled, or a lease. A partition without one has settled what was scanned. */
+  lanes: ReadonlyMap<string, Lane>;
+  /** Where partitions were last reset to, as far as known: a delayed message at or below never arrives. */
+  resetOffsets: ReadonlyMap<string, number>;
+}
+
+/** Has the due cursor passed this delayed entry? */
+export function hasArrived(entry: { dueAtMs: number; offset: number }, due: DueCursor): boolean {
+  return entry.dueAtMs < due.dueAtMs || (entry.dueAtMs === due.dueAtMs && entry.offset <= due.offset);
+}
+
+export function isUnsettled(view: GroupView, entry: UnsettledEntry): boolean {
+  if (entry.targetGroup !== null && entry.targetGroup !== view.group) return false;
+  const lane = view.lanes.get(entry.partitionKey);
+  if (lane && isInLane(lane, entry.offset)) return true;
+  // A lane that was reset ahead of the scan has settled what lies between.
+  if (entry.offset > view.scanOffset && !(lane && entry.offset <= lane.walkedOffset)) return true;
+  return isOutstandingDelayed(view, entry);
+}
+
+/** Does the lane hold it, or is it going to read it by itself? */
+export function isInLane(lane: Lane, offset: number): boolean {
+  if (offset <= lane.walkedOffset) return !lane.isSettledBelow(offset);
+  return isUnread(lane, offset) || lane.window.some((entry) => entry.offset === offset);
+}
+
+/** Not yet read by a lane that lags behind the scan. */
+export function isUnread(lane: Lane, offset: number): boolean {
+  return lane.behind && offset > Math.max(lane.windowThrough, lane.walkedOffset);
+}
+
+/** Scanned before it was due: no lane knows of it until it arrives. */
+export function isOutstandingDelayed(view: GroupView, entry: UnsettledEntry): boolean {
+  if (!entry.delayed || entry.offset <= view.startOffset) return false;
+  if (hasArrived(entry, view.due)) return false;
+  return entry.offset > (view.resetOffsets.get(entry.partitionKey) ?? 0);
+}
+
+/** Its dead letter is decided and not copied yet: the copy is made from the message, so that must stay. */
+export function isDying(view: GroupView, entry: UnsettledEntry): boolean {
+  return view.lanes.get(entry.partitionKey)?.exceptionAt(entry.offset)?.state === "dying";
+}

@@ -1,0 +1,22 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Live, numbered, setup, untilClock } from "./harness.ts";
+let live: Live;
+beforeAll(async () => { live = await setup(); });
+afterAll(() => live?.close());
+test.each([50, 100, 200, 400, 1000])("probe %i", async (n) => {
+  const api = live.api("demo"); const quiet = live.api("acme");
+  const topic = `probe${n}`;
+  await api.putGroup(topic, "g");
+  const t0 = Date.now();
+  const waiting = Array.from({ length: n }, (_, i) => api.request("POST", `topics/${topic}/groups/g/receive`, { json: { subscriber: `s${i}`, waitMs: 8000 } }).then((r) => r.status, (e) => String(e)));
+  await untilClock(Date.now() + 50);
+  const t1 = Date.now();
+  await quiet.request("GET", "topics");
+  const t2 = Date.now();
+  await api.request("POST", `topics/${topic}/groups/g/subscribers/s0/heartbeat`);
+  const t3 = Date.now();
+  const all = await Promise.all(waiting);
+  const counts: Record<string, number> = {};
+  for (const s of all) counts[s] = (counts[s] ?? 0) + 1;
+  console.log(n, "send", t1 - t0, "quiet", t2 - t1, "noisy heartbeat", t3 - t2, "all after", Date.now() - t0, counts);
+}, 60000);

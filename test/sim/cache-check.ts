@@ -1,0 +1,96 @@
+import type { Lane } from "../../src/core/lane.ts";
+import { type GroupState, loadGroup } from "../../src/durable/group-state.ts";
+import type { Sql } from "../../src/durable/ports.ts";
+import { Tables } from "../../src/durable/tables/tables.ts";
+import type { Tenant, TopicState } from "../../src/durable/tenant.ts";
+import type { History } from "./history.ts";
+
+/**
+ * G11, from inside: what the object remembers of each group equals what its rows say. A second copy is loaded
+ * from the rows and compared; only what is memory's alone (windows, who waits) is left out.
+ */
+export function compareCacheWithRows(tenant: Tenant, sql: Sql, history: History): void {
+  const topics = (tenant as unknown as { topics: ReadonlyMap<string, TopicState> }).topics;
+  const tables = new Tables(readOnly(sql));
+  for (const { settings, groups } of topics.values()) {
+    for (const group of groups.values()) {
+      if (group.gone) continue;
+      const rows = tables.groupProgress.load(group.key);
+      // Rows of an earlier group of the name: the next load removes them.
+      if (rows && rows.generation !== group.record.generation) continue;
+      const fresh = loadGroup(tables, group.key, group.record, settings, tenant.nowMs());
+      const difference = firstDifference(group, fresh, rows !== null);
+      if (difference) history.violate("G11", `the cache of ${group.key.group} differs from its rows: ${difference}`);
+    }
+  }
+}
+
+function firstDifference(group: GroupState, fresh: GroupState, hasProgress: boolean): string | null {
+  return progressDifference(group, fresh, hasProgress) ?? laneDifference(group, fresh) ?? subscriberDifference(group, fresh);
+}
+
+function progressDifference(group: GroupState, fresh: GroupState, hasProgress: boolean): string | null {
+  const { due, ...mine } = group.progress;
+  const { due: savedDue, ...saved } = fresh.progress;
+  if (!same(mine, saved)) return `progress is ${text(mine)}, rows say ${text(saved)}`;
+  // The due cursor may be ahead of its row as long as no lane changed with it.
+  if (!hasProgress || savedDue.dueAtMs < due.dueAtMs) return null;
+  if (savedDue.dueAtMs === due.dueAtMs && savedDue.offset <= due.offset) return null;
+  return `the due cursor is ${text(due)}, rows say ${text(savedDue)}`;
+}
+
+function laneDifference(group: GroupState, fresh: GroupState): string | null {
+  for (const key of new Set([...group.index.lanes.keys(), ...fresh.index.lanes.keys()])) {
+    const mine = viewOf(group.lane(key));
+    const saved = viewOf(fresh.lane(key));
+    if (!same(mine, saved)) return `lane ${key} is ${text(mine)}, rows say ${text(saved)}`;
+  }
+  if (group.index.exceptionCount !== fresh.index.exceptionCount) {
+    return `${group.index.exceptionCount} exceptions are counted, rows hold ${fresh.index.exceptionCount}`;
+  }
+  if (group.index.dying.size !== fresh.index.dying.size) {
+    return `${group.index.dying.size} lanes have dead letters to copy, by the rows ${fresh.index.dying.size}`;
+  }
+  return null;
+}
+
+function viewOf(lane: Lane | undefined): unknown {
+  if (!lane || (!lane.hasUnsettled && !lane.lease)) return null;
+  const { lease, hasUnsettled, hasMore, runs, exceptions } = lane;
+  // A lane with everything settled has no row of its own, so how far it was walked is not kept.
+  return hasUnsettled ? { lease, hasMore, walkedOffset: lane.walkedOffset, runs, exceptions } : { lease };
+}
+
+function subscriberDifference(group: GroupState, fresh: GroupState): string | null {
+  for (const name of new Set([...group.subscribers.keys(), ...fresh.subscribers.keys()])) {
+    const mine = group.subscribers.get(name)?.savedExpiresAtMs;
+    const saved = fresh.subscribers.get(name)?.expiresAtMs;
+    if (mine !== saved) return `subscriber ${name} expires at ${mine}, rows say ${saved}`;
+  }
+  return null;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return text(a) === text(b);
+}
+
+/** JSON with the names in order: rows and memory build their objects differently. */
+function text(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+/** The second copy must change nothing. */
+function readOnly(sql: Sql): Sql {
+  return {
+    all: (query, ...params) => sql.all(query, ...params),
+    run: () => {
+      throw new Error("the second copy only reads");
+    },
+    transaction: (run) => run(),
+    sizeBytes: () => sql.sizeBytes(),
+  };
+}

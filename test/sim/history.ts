@@ -1,0 +1,157 @@
+import type { CommandInput, CommandName, CommandValue } from "../../src/durable/engine.ts";
+import type { Outcome } from "../../src/protocol/tenant-calls.ts";
+
+/**
+ * What was seen of one tenant from outside: calls with their answers, rows of the log, the numbers that the
+ * object drew for its deliveries, and its clock. `seq` orders everything: an instant of the history.
+ */
+export interface Call<N extends CommandName = CommandName> {
+  readonly name: N;
+  readonly input: CommandInput<N>;
+  /** The command began then: not before, it took effect. */
+  readonly startSeq: number;
+  readonly startClockMs: number;
+  /** Answered, or the object was gone: not after, it took effect. null while under way. */
+  endSeq: number | null;
+  endClockMs: number;
+  /** null: under way, or it went with its object (then it may or may not have taken effect). */
+  outcome: Outcome<CommandValue<N>> | null;
+}
+
+/** A nonce drawn for a grant whose transaction was committed. */
+export interface GrantNote {
+  nonce: string;
+  seq: number;
+  clockMs: number;
+  /** "" when the rows did not tell. */
+  topic: string;
+  group: string;
+  /** A reply named it. */
+  answered: boolean;
+}
+
+export interface LogRow {
+  topic: string;
+  offset: number;
+  partitionKey: string;
+  id: string;
+  origin: string;
+  targetGroup: string | null;
+  publishedAtMs: number;
+  dueAtMs: number;
+  contentType: string | null;
+  headers: string;
+  deadLetter: {
+    originalTopic: string;
+    originalId: string;
+    group: string;
+    failedAtMs: number;
+    attempts: number;
+    reason: string;
+  } | null;
+  body: string | Uint8Array;
+  /** It was there at `appearedSeq` and not at the look before, which was after `notBeforeSeq`. */
+  notBeforeSeq: number;
+  appearedSeq: number;
+  vanishedNotBeforeSeq: number | null;
+  vanishedSeq: number | null;
+}
+
+interface Jump {
+  seq: number;
+  beforeMs: number;
+  afterMs: number;
+}
+
+export interface Violation {
+  guarantee: string;
+  detail: string;
+}
+
+export class History {
+  readonly tenant: string;
+  readonly calls: Call[] = [];
+  readonly grants: GrantNote[] = [];
+  readonly rows: LogRow[] = [];
+  readonly violations: Violation[] = [];
+  readonly jumps: Jump[] = [];
+  /** Times at which a storage statement failed although the object lived on. */
+  readonly storageFailureSeqs: number[] = [];
+  private readonly nextSeq: () => number;
+  private readonly nowMs: () => number;
+
+  constructor(tenant: string, nextSeq: () => number, nowMs: () => number) {
+    this.tenant = tenant;
+    this.nextSeq = nextSeq;
+    this.nowMs = nowMs;
+  }
+
+  seq(): number {
+    return this.nextSeq();
+  }
+
+  clockMs(): number {
+    return this.nowMs();
+  }
+
+  violate(guarantee: string, detail: string): void {
+    // One broken rule repeats itself; the first few say it.
+    if (this.violations.length < 20) this.violations.push({ guarantee, detail: `${this.tenant}: ${detail}` });
+  }
+
+  started<N extends CommandName>(name: N, input: CommandInput<N>): Call<N> {
+    const clockMs = this.nowMs();
+    const call: Call<N> = {
+      name,
+      input,
+      startSeq: this.nextSeq(),
+      startClockMs: clockMs,
+      endSeq: null,
+      endClockMs: clockMs,
+      outcome: null,
+    };
+    this.calls.push(call as unknown as Call);
+    return call;
+  }
+
+  ended<N extends CommandName>(call: Call<N>, outcome: Outcome<CommandValue<N>> | null): void {
+    call.endSeq = this.nextSeq();
+    call.endClockMs = this.nowMs();
+    call.outcome = outcome;
+  }
+
+  jumped(beforeMs: number, afterMs: number): void {
+    this.jumps.push({ seq: this.nextSeq(), beforeMs, afterMs });
+  }
+
+  of<N extends CommandName>(name: N): Call<N>[] {
+    return this.calls.filter((call) => call.name === name) as unknown as Call<N>[];
+  }
+
+  /** Lowest reading of the clock during a call. */
+  lowestClockMs(call: Call): number {
+    let lowest = Math.min(call.startClockMs, call.endClockMs);
+    const endSeq = call.endSeq ?? Number.POSITIVE_INFINITY;
+    for (const { seq, afterMs } of this.jumps) {
+      if (seq >= call.startSeq && seq <= endSeq) lowest = Math.min(lowest, afterMs);
+    }
+    return lowest;
+  }
+
+  /** Highest reading of the clock that there ever was up to `seq`, which had the reading `clockMs`. */
+  highestClockMs(seq: number, clockMs: number): number {
+    let highest = clockMs;
+    for (const jump of this.jumps) if (jump.seq <= seq) highest = Math.max(highest, jump.beforeMs, jump.afterMs);
+    return highest;
+  }
+
+  /** Grants of the group between two instants that no reply told of. */
+  lostGrants(topic: string, group: string, afterSeq: number, beforeSeq: number): number {
+    let count = 0;
+    for (const grant of this.grants) {
+      if (grant.answered || grant.seq <= afterSeq || grant.seq >= beforeSeq) continue;
+      if (grant.topic === "" || (grant.topic === topic && grant.group === group)) count += 1;
+    }
+    return count;
+  }
+}

@@ -1,0 +1,136 @@
+import type { DeliveryView, Settlement, TakeReply } from "../../src/protocol/tenant-calls.ts";
+import type { Outcome } from "../../src/protocol/tenant-calls.ts";
+import type { ObjectHost } from "./object-host.ts";
+import type { Prng } from "./prng.ts";
+import type { GroupPlan, Profile } from "./profile.ts";
+import type { World } from "./world.ts";
+
+const MAX_SETTLE_TRIES = 4;
+
+/** One member of a group: takes, settles in every way the profile has, leaves, vanishes, comes back. */
+export class Subscriber {
+  private readonly world: World;
+  private readonly host: ObjectHost;
+  private readonly profile: Profile;
+  private readonly plan: GroupPlan;
+  private readonly prng: Prng;
+  private readonly name: string;
+  private takes = 0;
+  private stopped = false;
+
+  constructor(world: World, host: ObjectHost, profile: Profile, plan: GroupPlan, prng: Prng, name: string) {
+    this.world = world;
+    this.host = host;
+    this.profile = profile;
+    this.plan = plan;
+    this.prng = prng;
+    this.name = name;
+  }
+
+  start(): void {
+    this.later(this.prng.int(0, 3000));
+  }
+
+  /** It takes no more; what it has under way goes on. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private get ref(): { topic: string; group: string; subscriber: string } {
+    return { topic: this.plan.topic, group: this.plan.group, subscriber: this.name };
+  }
+
+  private later(delayMs: number): void {
+    this.world.after(delayMs, `${this.name} wakes`, () => this.next());
+  }
+
+  private next(): void {
+    if (this.stopped) return;
+    const { prng, profile } = this;
+    if (prng.chance(profile.vanish)) return this.later(prng.int(3000, 20_000));
+    if (prng.chance(profile.leave)) {
+      return this.host.send("leave", this.ref, () => this.later(prng.int(500, 8000)));
+    }
+    if (prng.chance(0.1)) this.host.send("heartbeat", this.ref, () => {});
+    this.takes += 1;
+    const takeId = `${this.name}/${this.takes}`;
+    const input = {
+      ...this.ref,
+      takeId,
+      maxMessages: prng.pick([1, 2, 5, 10]),
+      waitMs: prng.chance(profile.waiting) ? prng.pick([300, 2000, 10_000]) : 0,
+      visibilityTimeoutMs: prng.chance(0.2) ? prng.pick([1000, 4000]) : null,
+    };
+    this.host.send("take", input, (reply) => this.onTake(takeId, reply));
+  }
+
+  private onTake(takeId: string, reply: Outcome<TakeReply> | null): void {
+    const { prng } = this;
+    this.later(prng.pick([0, 10, 200, 1000]));
+    if (!reply?.ok) return;
+    const { deliveries } = reply.value;
+    if (deliveries.length === 0) return;
+    if (prng.chance(this.profile.giveBack)) {
+      const { topic, group } = this.plan;
+      const receipts = deliveries.map(({ receipt }) => receipt);
+      return this.host.send("giveBack", { topic, group, takeId, receipts }, () => {});
+    }
+    this.settleInParts(deliveries);
+  }
+
+  /** Some together, some one by one, some late, some twice. */
+  private settleInParts(deliveries: readonly DeliveryView[]): void {
+    const { prng } = this;
+    const together: Settlement[] = [];
+    for (const { receipt } of deliveries) {
+      const behaviour = prng.weighted(this.profile.behaviours);
+      const soonMs = prng.int(0, 400);
+      const lateMs = this.plan.settings.visibilityTimeoutMs + prng.int(-200, 4000);
+      switch (behaviour) {
+        case "ack":
+          if (prng.chance(0.7)) together.push({ receipt, action: "ack" });
+          else this.settleLater([{ receipt, action: "ack" }], soonMs);
+          break;
+        case "nack":
+          together.push({ receipt, action: "nack", ...(prng.chance(0.6) ? { reason: `no ${prng.int(1, 99)}` } : {}) });
+          break;
+        case "nackLater":
+          this.settleLater([{ receipt, action: "nack", reason: "later", delayMs: prng.int(0, 6000) }], soonMs);
+          break;
+        case "postpone":
+          together.push({ receipt, action: "postpone", delayMs: prng.int(0, 6000) });
+          break;
+        case "reject":
+          together.push({ receipt, action: "reject", ...(prng.chance(0.5) ? { reason: "never" } : {}) });
+          break;
+        case "extend":
+          this.settleLater([{ receipt, action: "extend", visibilityTimeoutMs: prng.pick([1000, 6000]) }], soonMs);
+          if (prng.chance(0.8)) this.settleLater([{ receipt, action: "ack" }], soonMs + prng.int(0, 7000));
+          break;
+        case "lapse":
+          break;
+        case "late":
+          this.settleLater([{ receipt, action: prng.chance(0.6) ? "ack" : "nack" }], lateMs);
+          break;
+        case "twice":
+          this.settleLater([{ receipt, action: prng.pick(["ack", "nack"]) }], soonMs);
+          this.settleLater([{ receipt, action: prng.pick(["ack", "nack"]) }], prng.chance(0.5) ? soonMs + 50 : lateMs);
+          break;
+      }
+    }
+    if (together.length > 0) this.settleLater(together, prng.int(0, 500));
+  }
+
+  private settleLater(settlements: Settlement[], delayMs: number): void {
+    this.world.after(delayMs, `${this.name} settles`, () => this.settle(settlements, 1));
+  }
+
+  private settle(settlements: Settlement[], tries: number): void {
+    const { topic, group } = this.plan;
+    const subscriber = this.prng.chance(0.8) ? this.name : null;
+    this.host.send("settle", { topic, group, subscriber, settlements }, (reply) => {
+      if (reply?.ok || tries >= MAX_SETTLE_TRIES || this.prng.chance(0.2)) return;
+      this.world.after(this.prng.int(0, 1500), `${this.name} settles again`, () => this.settle(settlements, tries + 1));
+    });
+  }
+}
