@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type LocalServer, startLocalServer } from "../src/local/local-server.ts";
 
 /** The busy tenant and its quiet neighbour. */
@@ -17,7 +17,7 @@ export async function withServer<T>(
     const server = await startLocalServer({
       dataDir,
       tenants: [TENANT, NEIGHBOUR],
-      ...(entry === null ? {} : { entry: join(import.meta.dirname, entry) }),
+      ...(entry === null ? {} : { entry: resolve(import.meta.dirname, entry) }),
       onOutput: (_stream, text) => process.stderr.write(text),
     });
     try {

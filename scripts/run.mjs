@@ -5,26 +5,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installFits } from "./install-fits.mjs";
+import { PROGRAMS } from "./programs.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
 const pinnedNode = join(modules, "node", "bin", process.platform === "win32" ? "node.exe" : "node");
 const OLDEST_NODE_MAJOR = 20;
-
-/** Command to the program that Node runs, relative to the project, and its first arguments. */
-const PROGRAMS = {
-  start: ["src/local/start.ts"],
-  token: ["src/local/token.ts"],
-  demo: ["scripts/demo.ts"],
-  bench: ["bench/bench.ts"],
-  test: ["scripts/test.ts"],
-  "test:live": ["scripts/test.ts", "live"],
-  "test:long": ["scripts/test.ts", "long"],
-  typecheck: ["node_modules/typescript/bin/tsc", "--noEmit"],
-  lint: ["node_modules/@biomejs/biome/bin/biome", "check"],
-  format: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"],
-  "schema:object": ["scripts/embed-schema.ts"],
-};
 
 function refuse(line) {
   process.stderr.write(`${line}\n`);

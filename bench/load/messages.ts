@@ -9,15 +9,16 @@ const BODY = FRAME.replace('""', `"${"x".repeat(BODY_BYTES - FRAME.length)}"`);
 export class MessageSource {
   readonly partitions: number;
   private readonly keys: string[];
-  private next = 0;
+  private next: number;
 
-  /** `prefix` tells the partitions of this source from another one's. */
-  constructor(partitions: number, prefix = "p") {
+  /** `prefix` tells the partitions of this source from another one's; `first` is its first number. */
+  constructor(partitions: number, prefix = "p", first = 0) {
     this.partitions = partitions;
+    this.next = first;
     this.keys = Array.from({ length: partitions }, (_, number) => `${prefix}-${number}`);
   }
 
-  /** How many messages were made. */
+  /** The number of the next message: how many were made, if the first was 0. */
   get made(): number {
     return this.next;
   }

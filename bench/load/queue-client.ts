@@ -58,6 +58,12 @@ export class QueueClient {
     return JSON.parse(expectOk(`${method} ${path}`, reply).latin1Slice()) as T;
   }
 
+  /** A call that answers nothing. */
+  async delete(path: string): Promise<void> {
+    const { status, body } = await this.connection.request(this.head("DELETE", path), "");
+    if (status !== 204) throw new Error(`DELETE ${path}: ${status} ${shown(body)}`);
+  }
+
   private head(method: string, path: string): string {
     const { url, tenant, token } = this.target;
     return requestHead(method, url, `/v1/tenants/${tenant}/${path}`, token);

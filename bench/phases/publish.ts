@@ -1,8 +1,8 @@
+import type { LocalServer } from "../../src/local/local-server.ts";
 import { MessageSource } from "../load/messages.ts";
 import { type QueueClient, type Target, withClients } from "../load/queue-client.ts";
 import { TENANT, withServer } from "../server.ts";
 import { median } from "../statistics.ts";
-import type { LocalServer } from "../../src/local/local-server.ts";
 
 export const BATCHES = [1, 10, 100] as const;
 const CONNECTIONS = 32;
@@ -29,7 +29,7 @@ export async function measurePublish(
   size: { rounds: number; roundMs: number },
   progress: (line: string) => void,
 ): Promise<PublishFigures> {
-  return withServer(null, (product) =>
+  return withServer(process.env.H9_ENTRY ?? null, (product) =>
     withServer(FLOOR_ENTRY, async (floor) => {
       const figures: PublishFigures = { publish: noRates(), floor: noRates() };
       for (const batch of BATCHES) {

@@ -42,7 +42,14 @@ export interface CollectionPlan {
 
 /** `entries` is one page of a topic in offset order, without gaps between what the log holds. */
 export function planCollection(entries: readonly CollectionEntry[], view: CollectionView): CollectionPlan {
-  const plan: CollectionPlan = { ranges: [], deletes: 0, kept: 0, expired: [], decidedThrough: 0, finished: false };
+  const plan: CollectionPlan = {
+    ranges: [],
+    deletes: 0,
+    kept: 0,
+    expired: [],
+    decidedThrough: 0,
+    finished: false,
+  };
   const settledThrough = mayBeSettledThrough(view.groups);
   let open: { first: number; last: number } | null = null;
   for (const entry of entries) {

@@ -221,6 +221,8 @@ export class Lane {
     const at = this.window.findIndex((e) => e.offset >= entry.offset);
     if (at >= 0 && this.window[at]?.offset === entry.offset) return;
     this.window.splice(at < 0 ? this.window.length : at, 0, entry);
+    // A later read of this lane must not bring it again.
+    if (entry.offset > this.windowThrough) this.windowThrough = entry.offset;
     this.changes.state = true;
     this.trimWindow(maxEntries);
   }

@@ -5,6 +5,8 @@ import type { RetrySettings } from "./settings.ts";
  * Grows by `multiplier` from `initialBackoffMs` and stops at `maxBackoffMs`.
  */
 export function backoffMs(retry: RetrySettings, attempt: number): number {
+  // A power beyond all numbers times nothing would be no number.
+  if (retry.initialBackoffMs === 0) return 0;
   const grown = retry.initialBackoffMs * retry.multiplier ** (attempt - 1);
   return Math.floor(Math.min(grown, retry.maxBackoffMs));
 }

@@ -215,6 +215,8 @@ function walkWindow(
       return;
     }
     outcome.grants.push({ offset: entry.offset, bodyBytes: entry.bodyBytes, attempt: 1, fresh: true });
+    // Left ungranted it grows too old: then the lane has to be cared for.
+    outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs + rules.maxRetentionMs);
   }
   if (lane.behind) stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
 }

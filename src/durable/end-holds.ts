@@ -44,7 +44,12 @@ export async function endHoldsThrough(tenant: Tenant, topic: string, throughOffs
   }
 }
 
-function endLaneHolds(group: GroupState, keys: readonly string[], throughOffset: number, nowMs: number): void {
+function endLaneHolds(
+  group: GroupState,
+  keys: readonly string[],
+  throughOffset: number,
+  nowMs: number,
+): void {
   for (const key of keys) {
     const lane = group.lane(key);
     if (!lane) continue;

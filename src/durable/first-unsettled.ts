@@ -75,7 +75,8 @@ async function firstUnscanned(tenant: Tenant, snapshot: Snapshot): Promise<numbe
     const page = await tenant.log.scanTopic(snapshot.topic, { afterOffset, maxEntries });
     const found = page.entries.find(
       (entry) =>
-        concerns(entry, snapshot.group) && entry.offset > (snapshot.lanes.get(entry.partitionKey)?.walkedOffset ?? 0),
+        concerns(entry, snapshot.group) &&
+        entry.offset > (snapshot.lanes.get(entry.partitionKey)?.walkedOffset ?? 0),
     );
     if (found) return found.offset;
     if (page.reachedEnd) return null;

@@ -1,3 +1,4 @@
+import { LOOK_AHEAD_LANES } from "../core/dispatch-limits.ts";
 import { Lane, type LaneChanges } from "../core/lane.ts";
 import { LaneIndex } from "../core/lane-index.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
@@ -63,6 +64,13 @@ export class GroupState {
       freshAllowed: true,
       nowMs,
     };
+  }
+
+  /** Is it worth reading on although nobody is short of messages? What lies behind a deep lane must be found. */
+  get wantsLookAhead(): boolean {
+    return (
+      !this.gone && !this.atTail && !this.record.settings.paused && this.index.readyCount() < LOOK_AHEAD_LANES
+    );
   }
 
   lane(partitionKey: string): Lane | undefined {

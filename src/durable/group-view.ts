@@ -2,27 +2,38 @@ import type { GroupView } from "../core/unsettled.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
 
+/**
+ * Where partitions were last reset to. It matters beside the lanes for one thing only: a delayed message at or
+ * below it that has not arrived counts as settled.
+ */
+export interface ResetOffsets {
+  /** The group's epoch when they were read: after another reset they say nothing any more. */
+  resetEpoch: number;
+  byKey: ReadonlyMap<string, number>;
+}
+
+const NO_RESETS: ReadonlyMap<string, number> = new Map();
+
 /** The group as core decides on it. Valid until the next await: its lanes are the living ones. */
-export function viewOfGroup(group: GroupState, resetOffsets: ReadonlyMap<string, number>): GroupView {
-  const { scanOffset, due } = group.progress;
+export function viewOfGroup(group: GroupState, resets: ResetOffsets | undefined): GroupView {
+  const { scanOffset, due, resetEpoch } = group.progress;
   const { startOffset } = group.record;
+  const resetOffsets = resets?.resetEpoch === resetEpoch ? resets.byKey : NO_RESETS;
   return { group: group.key.group, startOffset, scanOffset, due, lanes: group.index.lanes, resetOffsets };
 }
 
-/**
- * Where these partitions were last reset to. Only then does it matter beside the lanes: a delayed message at or
- * below it that has not arrived counts as settled.
- */
+/** At most MAX_SCAN_ENTRIES keys. Reads nothing for a group that was never reset. */
 export async function resetOffsetsOf(
   tenant: Tenant,
   group: GroupState,
   partitionKeys: Iterable<string>,
-): Promise<Map<string, number>> {
-  const keys = [...new Set(partitionKeys)];
-  if (group.progress.resetEpoch === 0 || keys.length === 0) return new Map();
+): Promise<ResetOffsets> {
   const { resetEpoch } = group.progress;
+  const keys = [...new Set(partitionKeys)];
+  if (resetEpoch === 0 || keys.length === 0) return { resetEpoch, byKey: NO_RESETS };
   const rows = await tenant.log.loadProgress(group.key.topic, group.key.group, keys);
-  // A higher epoch is of a reset that was never adopted.
-  const adopted = rows.filter((row) => row.generation === group.record.generation && row.resetEpoch <= resetEpoch);
-  return new Map(adopted.map((row) => [row.partitionKey, row.ackedOffset]));
+  const { generation } = group.record;
+  // A higher epoch is of a reset that was written and never adopted.
+  const adopted = rows.filter((row) => row.generation === generation && row.resetEpoch <= resetEpoch);
+  return { resetEpoch, byKey: new Map(adopted.map((row) => [row.partitionKey, row.ackedOffset])) };
 }

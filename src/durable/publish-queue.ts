@@ -1,3 +1,4 @@
+import { assert } from "../core/assert.ts";
 import { type Failure, FairlaneError } from "../core/failure.ts";
 import type { AppendOutcome } from "../log/message-log.ts";
 import type { PublishInput } from "../protocol/tenant-calls.ts";
@@ -11,12 +12,14 @@ interface Pending {
 
 /** Bodies that one commit may hold, so that one turn of the object stays short. */
 const MAX_COMMIT_MESSAGES = 2000;
+/** Messages of one append: what the log takes at once. */
+const MAX_APPEND_MESSAGES = 1000;
 /** Publishes that may wait for their commit: memory of the object. */
 const MAX_PENDING = 2000;
 
 /**
- * Publishes that arrive in the same turn share a commit. Each batch is all or nothing by itself: the log
- * checks before it writes, so a refused batch leaves nothing; when the commit fails all of them fail.
+ * Publishes that arrive in the same turn share a commit, and those to one topic an append. A batch is all or
+ * nothing: the log refuses before it writes, and when the commit fails everything in it fails.
  */
 export class PublishQueue {
   private readonly tenant: Tenant;
@@ -60,37 +63,73 @@ export class PublishQueue {
       batch.push(next);
     }
     if (this.pending.length > 0) this.schedule();
-    const outcomes = this.append(batch);
-    for (const [at, { resolve, reject }] of batch.entries()) {
-      const outcome = outcomes[at];
-      if (outcome && "value" in outcome) resolve(outcome.value);
-      else reject(outcome?.error);
+    const appends = joined(batch);
+    try {
+      this.tenant.ports.sql.transaction(() => {
+        for (const append of appends) this.append(append);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      return;
     }
-    const topics = new Set<string>();
-    for (const [at, { input }] of batch.entries()) {
-      const outcome = outcomes[at];
-      if (outcome && "value" in outcome && outcome.value.stored) topics.add(input.topic);
+    for (const append of appends) answer(append);
+    for (const topic of new Set(appends.flatMap(({ topic, outcome }) => (outcome?.stored ? [topic] : [])))) {
+      this.tenant.wake.topicGrew(topic);
     }
-    for (const topic of topics) this.tenant.wake.topicGrew(topic);
   }
 
-  private append(batch: readonly Pending[]): ({ value: AppendOutcome } | { error: unknown })[] {
+  private append(append: Append): void {
     const log = this.tenant.embedded;
-    if (!log) return batch.map(() => ({ error: new Error("this object holds no log") }));
+    assert(log !== null, "only an object that holds the log is published to");
     try {
-      return this.tenant.ports.sql.transaction(() =>
-        batch.map(({ input }) => {
-          try {
-            return { value: log.appendBatch(input.topic, input.messages) };
-          } catch (error) {
-            // Refused before anything was written; anything else must undo the whole commit.
-            if (error instanceof FairlaneError && error.failure.code === "rate-limited") return { error };
-            throw error;
-          }
-        }),
+      append.outcome = log.appendBatch(
+        append.topic,
+        append.parts.flatMap(({ input }) => input.messages),
       );
     } catch (error) {
-      return batch.map(() => ({ error }));
+      // Refused before anything was written; anything else must undo the whole commit.
+      if (!(error instanceof FairlaneError) || error.failure.code !== "rate-limited") throw error;
+      append.refusal = error;
     }
+  }
+}
+
+/** Publishes to one topic as one append, in the order in which they came. */
+interface Append {
+  topic: string;
+  parts: Pending[];
+  messages: number;
+  outcome: AppendOutcome | null;
+  refusal: FairlaneError | null;
+}
+
+function joined(batch: readonly Pending[]): Append[] {
+  const appends: Append[] = [];
+  const open = new Map<string, Append>();
+  for (const part of batch) {
+    const { topic, messages } = part.input;
+    let append = open.get(topic);
+    if (!append || append.messages + messages.length > MAX_APPEND_MESSAGES) {
+      append = { topic, parts: [], messages: 0, outcome: null, refusal: null };
+      open.set(topic, append);
+      appends.push(append);
+    }
+    append.parts.push(part);
+    append.messages += messages.length;
+  }
+  return appends;
+}
+
+function answer({ parts, outcome, refusal }: Append): void {
+  let at = 0;
+  for (const { input, resolve, reject } of parts) {
+    if (!outcome) {
+      reject(refusal);
+      continue;
+    }
+    const results = outcome.results.slice(at, at + input.messages.length);
+    at += input.messages.length;
+    const stored = results.some(({ duplicate }) => !duplicate) ? outcome.stored : null;
+    resolve({ results, stored });
   }
 }

@@ -4,7 +4,7 @@ import { isOutstandingDelayed, isUnread } from "../core/unsettled.ts";
 import { countInFlight } from "../core/walk.ts";
 import { type Entry, MAX_SCAN_ENTRIES } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
-import { resetOffsetsOf, viewOfGroup } from "./group-view.ts";
+import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -44,16 +44,11 @@ const MAX_DELAYED_PAGES = Math.ceil(MAX_EXACT_COUNT / MAX_SCAN_ENTRIES);
 export async function snapshotOf(tenant: Tenant, ref: { topic: string; group: string }): Promise<Snapshot> {
   const before = await tenant.groupOrFail(ref.topic, ref.group);
   const { entries, cut } = await readDelayed(tenant, before);
-  const keys = entries.map((entry) => entry.partitionKey);
-  const resetOffsets = new Map<string, number>();
-  for (let at = 0; at < keys.length; at += MAX_SCAN_ENTRIES) {
-    const some = await resetOffsetsOf(tenant, before, keys.slice(at, at + MAX_SCAN_ENTRIES));
-    for (const [key, offset] of some) resetOffsets.set(key, offset);
-  }
+  const resets = await resetOffsetsOfAll(tenant, before, entries);
   const group = await tenant.groupOrFail(ref.topic, ref.group);
   return tenant.change(group, (nowMs) => {
     const { scanOffset } = group.progress;
-    const view = viewOfGroup(group, resetOffsets);
+    const view = viewOfGroup(group, resets);
     const delayed = entries.filter((entry) => {
       const lane = group.lane(entry.partitionKey);
       // Those ahead of a lane or of the scan are counted with what lies there.
@@ -101,7 +96,11 @@ export async function countTopic(tenant: Tenant, snapshot: Snapshot): Promise<Co
 }
 
 /** Unsettled messages of the group in one partition. */
-export async function countPartition(tenant: Tenant, snapshot: Snapshot, partitionKey: string): Promise<Count> {
+export async function countPartition(
+  tenant: Tenant,
+  snapshot: Snapshot,
+  partitionKey: string,
+): Promise<Count> {
   const lane = snapshot.lanes.get(partitionKey);
   const delayed = snapshot.delayed.filter((entry) => entry.partitionKey === partitionKey).length;
   let total = delayed + (lane?.held ?? 0);
@@ -121,7 +120,12 @@ function bounded(total: number, cut: boolean): Count {
   return { count: Math.min(total, MAX_EXACT_COUNT), atLeast: cut || total > MAX_EXACT_COUNT };
 }
 
-async function countUnread(tenant: Tenant, snapshot: Snapshot, lane: LaneSnapshot, room: number): Promise<number> {
+async function countUnread(
+  tenant: Tenant,
+  snapshot: Snapshot,
+  lane: LaneSnapshot,
+  room: number,
+): Promise<number> {
   if (lane.unreadAfter === null || lane.unreadAfter >= snapshot.scanOffset || room < 1) return 0;
   return tenant.log.countEntries(snapshot.topic, {
     partitionKey: lane.partitionKey,
@@ -157,11 +161,27 @@ async function readDelayed(tenant: Tenant, group: GroupState): Promise<{ entries
   return { entries, cut: true };
 }
 
+async function resetOffsetsOfAll(
+  tenant: Tenant,
+  group: GroupState,
+  entries: readonly Entry[],
+): Promise<ResetOffsets> {
+  const { resetEpoch } = group.progress;
+  const byKey = new Map<string, number>();
+  for (let at = 0; at < entries.length; at += MAX_SCAN_ENTRIES) {
+    const keys = entries.slice(at, at + MAX_SCAN_ENTRIES).map((entry) => entry.partitionKey);
+    for (const [key, offset] of (await resetOffsetsOf(tenant, group, keys)).byKey) byKey.set(key, offset);
+  }
+  return { resetEpoch, byKey };
+}
+
 function laneSnapshot(lane: Lane): LaneSnapshot {
   const { partitionKey, runs, exceptions, window, walkedOffset, behind, windowThrough } = lane;
   let held = exceptions.length + window.length;
   for (const run of runs) held += run.messages.length;
-  const heads = [runs[0]?.messages[0], exceptions[0], window[0]].flatMap((head) => (head ? [head.offset] : []));
+  const heads = [runs[0]?.messages[0], exceptions[0], window[0]].flatMap((head) =>
+    head ? [head.offset] : [],
+  );
   return {
     partitionKey,
     held,

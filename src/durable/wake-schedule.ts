@@ -1,4 +1,4 @@
-import { LOOK_AHEAD_ENTRIES, LOOK_AHEAD_LANES, LOOK_AHEAD_PAUSE_MS } from "../core/dispatch-limits.ts";
+import { LOOK_AHEAD_ENTRIES, LOOK_AHEAD_PAUSE_MS } from "../core/dispatch-limits.ts";
 import { pumpGroup } from "./commands/take.ts";
 import { copyDeadLetters } from "./dead-letter-pass.ts";
 import type { GroupState } from "./group-state.ts";
@@ -107,11 +107,11 @@ export class WakeSchedule {
 
   private async lookAheadOnce(ref: { topic: string; group: string }): Promise<void> {
     const group = await this.tenant.group(ref.topic, ref.group);
-    if (!group || !wantsLookAhead(group)) return;
+    if (!group?.wantsLookAhead) return;
     await this.tenant.reader(ref).read({ lanes: [], tailEntries: LOOK_AHEAD_ENTRIES });
     this.pump(ref);
     const asking = this.tenant.askingSubscribers(group, this.tenant.nowMs());
-    if (asking.size > 0 && wantsLookAhead(group)) this.lookAhead(ref);
+    if (asking.size > 0 && group.wantsLookAhead) this.lookAhead(ref);
   }
 
   /** What is due now, over all groups. Never throws: a failing group is reported and tried again. */
@@ -172,16 +172,6 @@ export class WakeSchedule {
       this.pass().catch((error) => this.tenant.ports.report("timer", error));
     });
   }
-}
-
-/** Is it worth reading on although nobody is short of messages? */
-export function wantsLookAhead(group: GroupState): boolean {
-  return (
-    !group.gone &&
-    !group.atTail &&
-    !group.record.settings.paused &&
-    group.index.readyCount() < LOOK_AHEAD_LANES
-  );
 }
 
 function earliest(...instants: (number | null)[]): number | null {

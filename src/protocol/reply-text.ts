@@ -1,6 +1,7 @@
 import type { DeadLetterInfo } from "../log/message-log.ts";
 import { encodeBase64 } from "./base64.ts";
 import type { BodyView, DeliveryView, MessageView, TakeReply } from "./tenant-calls.ts";
+import { utf8Length } from "./utf8.ts";
 
 /**
  * Replies that carry bodies and headers are written by hand, so that a JSON body goes out as the source
@@ -9,13 +10,33 @@ import type { BodyView, DeliveryView, MessageView, TakeReply } from "./tenant-ca
  */
 export const JSON_CONTENT_TYPE = "application/json";
 
-export function receiveReplyText(topic: string, reply: TakeReply): string {
-  let deliveries = "";
-  for (const view of reply.deliveries) {
-    deliveries += deliveries === "" ? deliveryText(topic, view) : `,${deliveryText(topic, view)}`;
+/** No UTF-16 unit takes more bytes than this in UTF-8. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/**
+ * The reply to a receive in at most `maxBytes` of UTF-8: as many deliveries as fit, from the first on. The
+ * others are left, for the caller to give back; the first one is never among them.
+ */
+export function receiveReplyText(
+  topic: string,
+  reply: TakeReply,
+  maxBytes: number,
+): { text: string; left: DeliveryView[] } {
+  const { deliveries, partitions, partitionsHeld } = reply;
+  const tail = `],"partitions":${JSON.stringify(partitions)},"partitionsHeld":${partitionsHeld}}`;
+  let text = '{"deliveries":[';
+  // An upper bound spares most replies the count of their bytes.
+  let exactBytes: number | null = null;
+  for (let i = 0; i < deliveries.length; i++) {
+    const one = (i === 0 ? "" : ",") + deliveryText(topic, deliveries[i] as DeliveryView);
+    const units = text.length + one.length + tail.length;
+    if (exactBytes !== null || units * MAX_BYTES_PER_UNIT > maxBytes) {
+      exactBytes = (exactBytes ?? utf8Length(text) + utf8Length(tail)) + utf8Length(one);
+      if (exactBytes > maxBytes && i > 0) return { text: text + tail, left: deliveries.slice(i) };
+    }
+    text += one;
   }
-  const { partitions, partitionsHeld } = reply;
-  return `{"deliveries":[${deliveries}],"partitions":${JSON.stringify(partitions)},"partitionsHeld":${partitionsHeld}}`;
+  return { text: text + tail, left: [] };
 }
 
 function deliveryText(topic: string, view: DeliveryView): string {

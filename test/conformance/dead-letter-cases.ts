@@ -133,6 +133,21 @@ export function deadLetterCases(setup: MakeLog): void {
     expect(back).toMatchObject({ body, contentType: "a/b", headers: '{"h":"1"}', bodyBytes: 256 });
   });
 
+  test("several are redriven in the order in which they failed", async () => {
+    const { log } = await setup();
+    await log.saveGroup(TOPIC, group());
+    const offsets = await publish(log, messages(5));
+    await log.copyToDeadLetters(
+      TOPIC,
+      offsets.map((offset) => copyOf(offset)),
+    );
+    const dead = await offsetsOf(log, DEAD);
+    const shuffled = [3, 0, 4, 1].map((place) => at(dead, place));
+    expect(await log.redrive(TOPIC, shuffled)).toEqual({ redriven: 4 });
+    expect((await idsOf(log)).slice(5)).toEqual(["m0", "m1", "m3", "m4"]);
+    expect(await idsOf(log, DEAD)).toEqual(["m2"]);
+  });
+
   test("redriving again does nothing more", async () => {
     const { log } = await setup();
     const { dead } = await withDeadLetter(log);

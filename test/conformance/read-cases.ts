@@ -53,6 +53,7 @@ export function readCases(setup: MakeLog): void {
     expect(await count({ afterOffset: 0, maxCount: LIMIT })).toBe(10);
     expect(await count({ afterOffset: 0, maxCount: 10 })).toBe(10);
     expect(await count({ afterOffset: 0, maxCount: 4 })).toBe(4);
+    expect(await count({ afterOffset: 0, maxCount: 0 })).toBe(0);
     expect(await count({ afterOffset: at(offsets, 2), maxCount: LIMIT })).toBe(7);
     expect(await count({ afterOffset: 0, throughOffset: at(offsets, 2), maxCount: LIMIT })).toBe(3);
     expect(await count({ partitionKey: "p1", afterOffset: 0, maxCount: LIMIT })).toBe(5);

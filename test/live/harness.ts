@@ -10,6 +10,8 @@ import { tenantToken } from "./tokens.ts";
 /** The secret of every server of the suite, so that each file can mint its own good and bad tokens. */
 export const SECRET = "live-suite-secret-0123456789abcdef0123456789abcdef";
 const POLL_MS = 20;
+/** Another Worker entry, absolute: to see that the suite finds what was broken on purpose. */
+const ENTRY = process.env.LIVE_ENTRY;
 /** Shows what the server prints, for looking into a failure. */
 const SHOW_OUTPUT = process.env.LIVE_OUTPUT === "1";
 
@@ -46,6 +48,7 @@ export async function setup(options: SetupOptions = {}): Promise<Live> {
       port: 0,
       tenants: options.tenants ?? ["demo", "acme", "globex"],
       authSecret: SECRET,
+      ...(ENTRY ? { entry: ENTRY } : {}),
       ...(SHOW_OUTPUT ? { onOutput: (stream: string, text: string) => console.log(stream, text) } : {}),
       ...(options.authOff ? { authOff: true } : {}),
       ...(options.env ? { env: options.env } : {}),

@@ -7,7 +7,9 @@ import { type WalkRules, walk } from "../../src/core/walk.ts";
 export const SUBSCRIBERS = ["ann", "bob", "cid"] as const;
 const KEYS = 5;
 const MAX_WINDOW = 4;
-const RETENTION_MS = 700;
+/** Short: messages grow too old while a case is played. Long: none does. */
+export const SHORT_RETENTION_MS = 700;
+export const LONG_RETENTION_MS = 1_000_000_000;
 
 export type Step =
   | { kind: "publish"; key: number; count: number; delayMs: number | null; behind: boolean }
@@ -85,14 +87,19 @@ export class GroupWorld {
   private nextOffset = 1;
   private nonce = 0;
   private epoch = 0;
+  private readonly maxRetentionMs: number;
+
+  constructor(maxRetentionMs: number) {
+    this.maxRetentionMs = maxRetentionMs;
+  }
 
   get rules(): WalkRules | null {
     return this.paused ? null : this.activeRules;
   }
 
   private get activeRules(): WalkRules {
-    const { nowMs, maxInFlight } = this;
-    return { maxInFlight, maxAttempts: 2, maxRetentionMs: RETENTION_MS, freshAllowed: true, nowMs };
+    const { nowMs, maxInFlight, maxRetentionMs } = this;
+    return { maxInFlight, maxAttempts: 2, maxRetentionMs, freshAllowed: true, nowMs };
   }
 
   place(lane: Lane): void {
@@ -187,9 +194,19 @@ export class GroupWorld {
     const visibleUntilMs = this.nowMs + 100;
     for (const { offset, bodyBytes, attempt, fresh } of grants) {
       if (fresh) continue;
-      lane.except({ offset, bodyBytes, state: "inFlight", attempt, atMs: visibleUntilMs, ...terms, reason: "" });
+      lane.except({
+        offset,
+        bodyBytes,
+        state: "inFlight",
+        attempt,
+        atMs: visibleUntilMs,
+        ...terms,
+        reason: "",
+      });
     }
-    const fresh = grants.filter((message) => message.fresh).map((m) => ({ ...m, dueAtMs: 0, delayed: false }));
+    const fresh = grants
+      .filter((message) => message.fresh)
+      .map((m) => ({ ...m, dueAtMs: 0, delayed: false }));
     if (fresh.length === 0) return;
     lane.grantRun({ ...terms, visibleUntilMs }, fresh);
     for (const entry of deferred) if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));

@@ -3,7 +3,14 @@ import { describe, expect, test } from "vitest";
 import type { Lane } from "../../src/core/lane.ts";
 import { LaneIndex } from "../../src/core/lane-index.ts";
 import { type WalkRules, walk } from "../../src/core/walk.ts";
-import { GroupWorld, type Step, SUBSCRIBERS, step } from "./group-world.ts";
+import {
+  GroupWorld,
+  LONG_RETENTION_MS,
+  SHORT_RETENTION_MS,
+  type Step,
+  SUBSCRIBERS,
+  step,
+} from "./group-world.ts";
 import { holds } from "./replay.ts";
 
 const steps = fc.array(step, { maxLength: 50, size: "max" });
@@ -43,27 +50,32 @@ function fresh(lanes: readonly Lane[], rules: WalkRules | null, nowMs: number): 
 
 /** Shorter than comparing with `expect` at every step, which builds a message each time. */
 function expectSame(actual: unknown, expected: unknown, after: Step): void {
-  if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual, JSON.stringify(after)).toEqual(expected);
+  if (JSON.stringify(actual) !== JSON.stringify(expected))
+    expect(actual, JSON.stringify(after)).toEqual(expected);
 }
 
 describe("the lane index", () => {
-  test("G11 says at every step what one built anew from the same lanes says", () => {
-    holds(
-      fc.property(steps, (all) => {
-        const world = new GroupWorld();
-        for (const next of all) {
-          world.take(next);
-          expectSame(said(world.index), said(fresh(world.lanes, world.rules, world.nowMs)), next);
-        }
-      }),
-      800,
-    );
-  });
+  /** SHORT_RETENTION_MS: age is a change that time alone brings, as a lapse is. */
+  test.each([LONG_RETENTION_MS, SHORT_RETENTION_MS])(
+    "G11 says at every step what one built anew from the same lanes says (retention %i ms)",
+    (maxRetentionMs) => {
+      holds(
+        fc.property(steps, (all) => {
+          const world = new GroupWorld(maxRetentionMs);
+          for (const next of all) {
+            world.take(next);
+            expectSame(said(world.index), said(fresh(world.lanes, world.rules, world.nowMs)), next);
+          }
+        }),
+        800,
+      );
+    },
+  );
 
   test("placing a lane again changes nothing, its turn included", () => {
     holds(
       fc.property(steps, (all) => {
-        const world = new GroupWorld();
+        const world = new GroupWorld(LONG_RETENTION_MS);
         for (const next of all) {
           world.take(next);
           const before = [said(world.index), turns(world.index)];
@@ -77,7 +89,7 @@ describe("the lane index", () => {
   test("ready lanes stand in the order in which they became so or were served last", () => {
     holds(
       fc.property(steps, (all) => {
-        const world = new GroupWorld();
+        const world = new GroupWorld(LONG_RETENTION_MS);
         let model: Waiting[] = [];
         for (const next of all) {
           const served = next.kind === "requeue" ? world.lanes[next.key] : undefined;
@@ -94,7 +106,7 @@ describe("the lane index", () => {
   test("G11 holds nothing once everything is settled and no lane is leased", () => {
     holds(
       fc.property(steps, (all) => {
-        const world = new GroupWorld();
+        const world = new GroupWorld(LONG_RETENTION_MS);
         for (const next of all) world.take(next);
         for (const lane of world.lanes) {
           lane.reset(lane.windowThrough, false);
@@ -108,15 +120,17 @@ describe("the lane index", () => {
   });
 
   test("says when time alone changes something: until then a lane placed anew is placed the same", () => {
+    const retentionMs = fc.constantFrom(LONG_RETENTION_MS, SHORT_RETENTION_MS);
+    const part = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     holds(
-      fc.property(steps, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (all, part) => {
-        const world = new GroupWorld();
+      fc.property(steps, part, retentionMs, (all, at, maxRetentionMs) => {
+        const world = new GroupWorld(maxRetentionMs);
         for (const next of all) world.take(next);
         const { rules, nowMs, index } = world;
         fc.pre(rules !== null);
         const spanMs = (index.nextChangeAtMs ?? nowMs + 100_000) - nowMs;
         expect(spanMs).toBeGreaterThan(0);
-        const laterMs = nowMs + Math.floor(part * spanMs);
+        const laterMs = nowMs + Math.floor(at * spanMs);
         const later = fresh(world.lanes, { ...rules, nowMs: laterMs }, laterMs);
         expect(said(later)).toEqual(said(index));
       }),

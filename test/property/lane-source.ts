@@ -21,11 +21,7 @@ const instantMs = fc.oneof(
 const attempt = fc.integer({ min: 1, max: 5 });
 
 export const rules: fc.Arbitrary<WalkRules> = fc.record({
-  maxInFlight: fc.oneof(
-    fc.constant(1),
-    fc.integer({ min: 1, max: 6 }),
-    fc.integer({ min: 1, max: 1000 }),
-  ),
+  maxInFlight: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 1000 })),
   maxAttempts: fc.option(fc.integer({ min: 1, max: 5 }), { nil: null }),
   maxRetentionMs: fc.constantFrom(1000, 1500, 10_000_000),
   freshAllowed: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
@@ -106,7 +102,13 @@ function putWalked(lane: Lane, offset: number, source: WalkedSource): Place {
       return { kind: "delivered", attempt: 1, untilMs: last.visibleUntilMs };
     }
     const { subscriber: holder, atMs: visibleUntilMs } = source;
-    lane.runs.push({ nonce: `r${offset}`, subscriber: holder, epoch: 1, visibleUntilMs, messages: [message] });
+    lane.runs.push({
+      nonce: `r${offset}`,
+      subscriber: holder,
+      epoch: 1,
+      visibleUntilMs,
+      messages: [message],
+    });
     return { kind: "delivered", attempt: 1, untilMs: visibleUntilMs };
   }
   const exception = exceptionOf(offset, source);

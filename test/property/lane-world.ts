@@ -33,12 +33,20 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 9,
-    arbitrary: fc.record({ kind: fc.constantFrom("readTail" as const, "readLane" as const, "take" as const), count }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom("readTail" as const, "readLane" as const, "take" as const),
+      count,
+    }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constantFrom("readDue" as const, "readDue" as const, "reload" as const, "settleDying" as const),
+      kind: fc.constantFrom(
+        "readDue" as const,
+        "readDue" as const,
+        "reload" as const,
+        "settleDying" as const,
+      ),
     }),
   },
   {
@@ -100,31 +108,31 @@ export class LaneWorld {
   take(next: Step): void {
     switch (next.kind) {
       case "publish":
-        return this.publish(next.gap, next.delayMs);
+        this.publish(next.gap, next.delayMs);        break;
       case "readTail":
-        return this.readTail(next.count);
+        this.readTail(next.count);        break;
       case "readLane":
-        return this.readLane(next.count);
+        this.readLane(next.count);        break;
       case "readDue":
-        return this.readDue();
+        this.readDue();        break;
       case "take":
-        return this.grant(next.count);
+        this.grant(next.count);        break;
       case "reload":
-        return this.reload();
+        this.reload();        break;
       case "settleDying":
         for (const { offset } of this.lane.exceptions.filter((e) => e.state === "dying")) this.settle(offset);
         return;
       case "drop":
-        return this.drop(next.which);
+        this.drop(next.which);        break;
       case "reset":
-        return this.reset(next.which);
+        this.reset(next.which);        break;
       case "lease":
-        return this.lease(next.owner);
+        this.lease(next.owner);        break;
       case "pass":
         this.nowMs += next.ms;
         return;
       default:
-        return this.settleOne(next.kind, next.which, next.ms);
+        this.settleOne(next.kind, next.which, next.ms);        break;
     }
   }
 
@@ -164,7 +172,8 @@ export class LaneWorld {
     const arriving = this.log.filter((entry) => !this.hasArrived(entry) && entry.dueAtMs <= this.nowMs);
     arriving.sort((a, b) => a.dueAtMs - b.dueAtMs || a.offset - b.offset);
     for (const entry of arriving) {
-      if (entry.offset <= this.scanOffset && !this.settled.has(entry.offset)) this.lane.arrive(entry, MAX_WINDOW);
+      if (entry.offset <= this.scanOffset && !this.settled.has(entry.offset))
+        this.lane.arrive(entry, MAX_WINDOW);
     }
     this.due = { atMs: Math.max(this.due.atMs, this.nowMs), offset: Number.MAX_SAFE_INTEGER };
   }
@@ -201,7 +210,10 @@ export class LaneWorld {
     const offset = delivered[chosen % Math.max(1, delivered.length)]?.offset;
     const holder = offset === undefined ? null : lane.holderOf(offset);
     if (offset === undefined || !holder) return;
-    if (action === "ack") return this.settle(offset);
+    if (action === "ack") {
+      this.settle(offset);
+      return;
+    }
     const { attempt, nonce, subscriber, epoch, bodyBytes } = holder;
     const nobody = { offset, bodyBytes, nonce: "", subscriber: "", epoch: 0, reason: action };
     const atMs = nowMs + afterMs;
@@ -227,7 +239,10 @@ export class LaneWorld {
   }
 
   private reset(chosen: number): void {
-    const offsets = [0, ...this.log.map(({ offset }) => offset).filter((offset) => offset <= this.scanOffset)];
+    const offsets = [
+      0,
+      ...this.log.map(({ offset }) => offset).filter((offset) => offset <= this.scanOffset),
+    ];
     const offset = offsets[chosen % offsets.length] as number;
     this.lane.reset(offset, offset < this.scanOffset);
     this.settled.clear();

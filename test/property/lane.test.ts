@@ -48,7 +48,8 @@ describe("a lane", () => {
           for (const entry of world.log) {
             // Settled by a reset, and still to come: then both are so.
             const places = placesOf(world, entry);
-            if (places.length !== 1) throw new Error(`${entry.offset} is ${places} after ${JSON.stringify(at)}`);
+            if (places.length !== 1)
+              throw new Error(`${entry.offset} is ${places} after ${JSON.stringify(at)}`);
           }
         });
       }),

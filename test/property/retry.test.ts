@@ -4,7 +4,10 @@ import { MAX_ATTEMPTS, MAX_DURATION_MS } from "../../src/core/limits.ts";
 import { backoffMs } from "../../src/core/retry.ts";
 import { holds } from "./replay.ts";
 
-const durationMs = fc.oneof(fc.constantFrom(0, 1, MAX_DURATION_MS), fc.integer({ min: 0, max: MAX_DURATION_MS }));
+const durationMs = fc.oneof(
+  fc.constantFrom(0, 1, MAX_DURATION_MS),
+  fc.integer({ min: 0, max: MAX_DURATION_MS }),
+);
 const settings = fc.record({
   initialBackoffMs: durationMs,
   multiplier: fc.oneof(
@@ -15,7 +18,10 @@ const settings = fc.record({
   maxBackoffMs: durationMs,
 });
 /** Subscribers of a dead-letter topic have no limit of attempts. */
-const attempt = fc.oneof(fc.integer({ min: 1, max: MAX_ATTEMPTS }), fc.integer({ min: 1, max: 10 * MAX_ATTEMPTS }));
+const attempt = fc.oneof(
+  fc.integer({ min: 1, max: MAX_ATTEMPTS }),
+  fc.integer({ min: 1, max: 10 * MAX_ATTEMPTS }),
+);
 
 describe("backoffMs", () => {
   test("is a whole number from 0 to maxBackoffMs for all settings and attempts", () => {

@@ -32,7 +32,9 @@ function inputOf({ held, free, blocked, roles }: Situation): ShareInput {
   return {
     busyLanes: sum(held) + free + blocked,
     freeReadyLanes: free,
-    heldLanes: new Map(held.map((lanes, at) => [nameOf(at), lanes] as const).filter(([, lanes]) => lanes > 0)),
+    heldLanes: new Map(
+      held.map((lanes, at) => [nameOf(at), lanes] as const).filter(([, lanes]) => lanes > 0),
+    ),
     counted: new Set(named.filter(({ role }) => role !== "idle").map(({ name }) => name)),
     asking: new Set(named.filter(({ role }) => role === "asks").map(({ name }) => name)),
   };

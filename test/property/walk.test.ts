@@ -183,7 +183,9 @@ describe("the walk", () => {
     holds(
       fc.property(laneCase, rules, ({ lane, messages }: LaneCase, rule) => {
         const listed = [...walkedVerdicts(lane, rule)].map(({ offset }) => offset);
-        const unsettled = messages.filter(({ place }) => place.kind === "delivered" || place.kind === "waiting");
+        const unsettled = messages.filter(
+          ({ place }) => place.kind === "delivered" || place.kind === "waiting",
+        );
         expect(listed).toEqual(unsettled.map(({ offset }) => offset));
       }),
     );

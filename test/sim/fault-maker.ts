@@ -2,7 +2,7 @@ import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { World } from "./world.ts";
 
-const TICK_MS = 1000;
+const TICK_MS = 500;
 
 /** Makes what goes wrong in the world of one object, about once a second of true time. */
 export class FaultMaker {

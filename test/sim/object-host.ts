@@ -52,7 +52,10 @@ export class ObjectHost {
   private drawnNonces = 0;
   /** Drawn in the transaction under way. */
   private drawn: GrantNote[] = [];
+  /** Something of it ran in this step. */
   private moved = false;
+  /** A transaction ended in it, well or not: only they change what it remembers of a group. */
+  private transacted = false;
   private alarmRuns = false;
 
   constructor(tenant: string, world: World, prng: Prng, faults: Faults) {
@@ -242,6 +245,7 @@ export class ObjectHost {
   }
 
   private afterCommit(): void {
+    this.transacted = true;
     this.history.grants.push(...this.drawn);
     this.drawn = [];
     if (this.crashAfterCommit) this.crashInside();
@@ -258,6 +262,7 @@ export class ObjectHost {
   }
 
   private rolledBack(): void {
+    this.transacted = true;
     this.drawn = [];
     this.observer.wrote("queue_messages");
   }
@@ -277,7 +282,9 @@ export class ObjectHost {
     life.alive = false;
     this.current = null;
     // What was committed before counts; what is in the transaction under way is rolled back with it.
-    for (const gone of life.underWay) gone();
+    const underWay = [...life.underWay];
+    life.underWay.clear();
+    for (const gone of underWay) gone();
     if (this.alarmRuns) this.alarmAtMs = Math.min(this.alarmAtMs ?? Number.POSITIVE_INFINITY, this.nowMs() + 2000);
     this.alarmRuns = false;
     this.moved = true;
@@ -347,7 +354,7 @@ export class ObjectHost {
 
   /** Ends only if the object is still there then: nothing of a dead one goes on. */
   private pause(life: Incarnation, method: string): Promise<void> {
-    if (this.faults.logDelayMs === 0) return Promise.resolve();
+    if (this.faults.logDelayMs === 0 || this.prng.chance(0.4)) return Promise.resolve();
     const delayMs = this.prng.int(0, this.faults.logDelayMs);
     return new Promise((resolve) => {
       this.world.after(delayMs, `${this.tenant} log ${method}`, () => {
@@ -363,6 +370,8 @@ export class ObjectHost {
     if (!this.moved) return;
     this.moved = false;
     this.observer.look();
+    if (!this.transacted) return;
+    this.transacted = false;
     if (this.current) compareCacheWithRows(this.current.engine.tenant, this.sql, this.history);
   }
 }

@@ -198,7 +198,7 @@ export function profileOf(seed: number, prng: Prng): Profile {
     partitionKeys: keys.slice(0, count),
     groups,
     publishers: prng.int(1, 3),
-    publishes: prng.int(6, 14),
+    publishes: prng.int(4, 10),
     chained: shape.chained ?? 0.5,
     delayed: shape.delayed ?? 0.05,
     duplicate: shape.duplicate ?? 0.05,
@@ -212,7 +212,7 @@ export function profileOf(seed: number, prng: Prng): Profile {
     collect: shape.collect ?? 0,
     retentionMs: shape.retentionMs ?? 3_600_000,
     maxRetentionMs: shape.maxRetentionMs ?? 7 * 24 * 3_600_000,
-    durationMs: prng.int(15_000, 40_000),
+    durationMs: prng.int(8_000, 16_000),
     faults: { ...NO_FAULTS, ...shape.faults },
   };
 }

@@ -1,4 +1,3 @@
-import type { PutGroupInput } from "../../src/protocol/tenant-calls.ts";
 import { audit } from "./auditor.ts";
 import { FaultMaker } from "./fault-maker.ts";
 import type { Violation } from "./history.ts";
@@ -58,18 +57,24 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 function makeSite(tenant: string, world: World, profile: Profile): Site {
   const host = new ObjectHost(tenant, world, world.prng.fork(), profile.faults);
   world.hosts.push(host);
-  for (const plan of profile.groups) makeGroup(world, host, plan);
+  const { retentionMs, maxRetentionMs } = profile;
+  for (const topic of profile.topics) {
+    again(world, "putTopic", (done) => host.send("putTopic", { topic, settings: { retentionMs, maxRetentionMs } }, done));
+  }
   for (let at = 0; at < profile.publishers; at += 1) {
     new Publisher(world, host, profile, world.prng.fork(), `p${at}`).start();
   }
-  const subscribers = profile.groups.flatMap((plan) =>
-    Array.from({ length: plan.subscribers }, (_, at) => {
-      const name = `${plan.topic}.${plan.group}.s${at}`;
-      const subscriber = new Subscriber(world, host, profile, plan, world.prng.fork(), name);
-      subscriber.start();
-      return subscriber;
-    }),
-  );
+  const subscribers = profile.groups.flatMap((plan) => {
+    const members = Array.from(
+      { length: plan.subscribers },
+      (_, at) => new Subscriber(world, host, profile, plan, world.prng.fork(), `${plan.topic}.${plan.group}.s${at}`),
+    );
+    const { topic, group, settings } = plan;
+    const start = () => members.forEach((member) => void member.start());
+    // A receive on a name that is not there would make a group of defaults.
+    again(world, "putGroup", (done) => host.send("putGroup", { topic, group, settings }, done), start);
+    return members;
+  });
   const faultMaker = new FaultMaker(world, host, world.prng.fork());
   faultMaker.start();
   const operator = new Operator(world, host, profile, world.prng.fork());
@@ -77,9 +82,15 @@ function makeSite(tenant: string, world: World, profile: Profile): Site {
   return { host, profile, faultMaker, subscribers, operator };
 }
 
-/** Settings stand before the load; until it is answered the group may be one of defaults. */
-function makeGroup(world: World, host: ObjectHost, input: PutGroupInput): void {
-  host.send("putGroup", { topic: input.topic, group: input.group, settings: input.settings }, (reply) => {
-    if (!reply?.ok) world.after(200, "putGroup again", () => makeGroup(world, host, input));
+/** Sends a call until it is answered well. */
+function again(
+  world: World,
+  name: string,
+  send: (done: (reply: { ok: boolean } | null) => void) => void,
+  then: () => void = () => {},
+): void {
+  send((reply) => {
+    if (reply?.ok) then();
+    else world.after(200, `${name} again`, () => again(world, name, send, then));
   });
 }

@@ -66,7 +66,7 @@ export class Subscriber {
 
   private onTake(takeId: string, reply: Outcome<TakeReply> | null): void {
     const { prng } = this;
-    this.later(prng.pick([0, 10, 200, 1000]));
+    this.later(prng.pick([0, 100, 500, 1500]));
     if (!reply?.ok) return;
     const { deliveries } = reply.value;
     if (deliveries.length === 0) return;

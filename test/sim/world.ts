@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import { setImmediate as turnEnded } from "node:timers/promises";
 import { EventQueue } from "./event-queue.ts";
 import type { ObjectHost } from "./object-host.ts";
 import { Prng } from "./prng.ts";
 
 /** True time of the first step; offsets count from 2020, so any later year does. */
 const START_MS = Date.UTC(2027, 0, 15);
-const MAX_TRACE_LINES = 400;
+const MAX_TRACE_LINES = 20_000;
 /** Steps of one run; a run that needs more does not come to rest. */
 export const MAX_STEPS = 60_000;
 
@@ -79,7 +78,7 @@ export class World {
 
   private async settle(): Promise<void> {
     this.steps += 1;
-    await turnEnded();
+    await new Promise((resolve) => setImmediate(resolve));
     if (this.failure !== null) throw this.failure;
     for (const host of this.hosts) host.afterStep();
   }

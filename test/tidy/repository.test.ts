@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { PROGRAMS } from "../../scripts/programs.mjs";
 import { EMBEDDED_FILE, embeddedSchema } from "../../scripts/schema-source.ts";
 import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, OBJECT_CLASSES } from "../../src/local/workerd-config.ts";
 import { projectFiles, ROOT, read } from "./source-files.ts";
@@ -123,5 +125,10 @@ describe("what stands in two places", () => {
     for (const [name, command] of Object.entries(manifest.scripts)) {
       expect(command).toBe(`node scripts/run.mjs ${name}`);
     }
+    expect(Object.keys(PROGRAMS).sort()).toEqual(Object.keys(manifest.scripts).sort());
+  });
+
+  test.each(Object.entries(PROGRAMS))("npm run %s has its program", (_name, [program]) => {
+    expect(existsSync(join(ROOT, program)), program).toBe(true);
   });
 });

@@ -17,7 +17,10 @@ export async function lag(
 ): Promise<Page<"partitions", LagView>> {
   const { topic, group } = input;
   await tenant.groupOrFail(topic, group);
-  const found = await tenant.log.listPartitions(topic, { afterKey: input.after, maxPartitions: input.limit + 1 });
+  const found = await tenant.log.listPartitions(topic, {
+    afterKey: input.after,
+    maxPartitions: input.limit + 1,
+  });
   const page = found.slice(0, input.limit);
   const snapshot = await snapshotOf(tenant, { topic, group });
   const partitions: LagView[] = [];
@@ -35,7 +38,12 @@ async function lagOf(tenant: Tenant, snapshot: Snapshot, partition: PartitionTai
 }
 
 /** The highest offset that the partition stores at or below `through`, 0 if none: the log reads forward only. */
-async function highestThrough(tenant: Tenant, topic: string, partitionKey: string, through: number): Promise<number> {
+async function highestThrough(
+  tenant: Tenant,
+  topic: string,
+  partitionKey: string,
+  through: number,
+): Promise<number> {
   /** An offset that is stored. */
   let known = 0;
   /** Nothing is stored above it. */

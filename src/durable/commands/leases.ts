@@ -41,7 +41,10 @@ function leasesOf(group: GroupState): LeaseView[] {
 }
 
 /** Frees a partition; its deliveries stay as they are. Fails with `not-found` when nobody holds it. */
-export async function releaseLease(tenant: Tenant, input: GroupRef & { partitionKey: string }): Promise<null> {
+export async function releaseLease(
+  tenant: Tenant,
+  input: GroupRef & { partitionKey: string },
+): Promise<null> {
   const group = await tenant.groupOrFail(input.topic, input.group);
   const released = tenant.change(group, (nowMs) => {
     const lane = group.lane(input.partitionKey);

@@ -18,7 +18,10 @@ const MAX_PURGE_CHUNKS = 1000;
 const MAX_FIND_ROUNDS = 100;
 
 /** A page of what the topic stores, in offset order; `next` is the last offset shown, null at the end. */
-export async function listMessages(tenant: Tenant, input: ListMessagesInput): Promise<Page<"messages", MessageView>> {
+export async function listMessages(
+  tenant: Tenant,
+  input: ListMessagesInput,
+): Promise<Page<"messages", MessageView>> {
   await tenant.topicOrFail(input.topic);
   const found = await tenant.log.listMessages(input.topic, {
     ...(input.partitionKey === null ? {} : { partitionKey: input.partitionKey }),
@@ -68,7 +71,10 @@ export async function purgeTopic(tenant: Tenant, topic: string): Promise<number>
   const { offset: throughOffset } = await tenant.log.tail(topic);
   let total = 0;
   for (let chunk = 0; chunk < MAX_PURGE_CHUNKS; chunk += 1) {
-    const { deleted } = await tenant.log.purge(topic, { throughOffset, maxEntries: MAX_DELETE_RANGE_ENTRIES });
+    const { deleted } = await tenant.log.purge(topic, {
+      throughOffset,
+      maxEntries: MAX_DELETE_RANGE_ENTRIES,
+    });
     total += deleted;
     if (deleted < MAX_DELETE_RANGE_ENTRIES) {
       await endHoldsThrough(tenant, topic, throughOffset);

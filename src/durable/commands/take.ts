@@ -15,7 +15,6 @@ import type { ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
-import { wantsLookAhead } from "../wake-schedule.ts";
 import { giveBack } from "./subscribers.ts";
 
 /**
@@ -111,7 +110,7 @@ async function tryTake(
     const group = await tenant.groupOrFail(input.topic, input.group);
     const step = tenant.change(group, (nowMs) => takeStep(tenant, group, input, nowMs, haveRead, round));
     if (step.kind === "done") {
-      if (wantsLookAhead(group)) tenant.wake.lookAhead(input);
+      if (group.wantsLookAhead) tenant.wake.lookAhead(input);
       if (step.granted.length === 0) return { reply: null, error: null };
     }
     try {

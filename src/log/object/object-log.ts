@@ -195,7 +195,7 @@ export class ObjectLog implements MessageLog {
   }
 
   async countEntries(topic: string, read: CountRead): Promise<number> {
-    assert(read.maxCount >= 1 && read.maxCount <= 10 * MAX_EXACT_COUNT, "count out of bounds");
+    assert(read.maxCount >= 0 && read.maxCount <= 10 * MAX_EXACT_COUNT, "count out of bounds");
     return this.classified(() => this.messages.count(topic, read));
   }
 

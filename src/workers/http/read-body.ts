@@ -15,21 +15,34 @@ export async function readBody(request: Request, maxBytes = MAX_REQUEST_BYTES): 
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > maxBytes) tooLarge(maxBytes);
   if (request.body === null) return new Uint8Array(0);
-  const chunks = await readChunks(request.body, maxBytes);
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : joined(chunks);
+  return readStream(request.body, maxBytes, announced > 0 ? announced : UNANNOUNCED_BYTES);
 }
 
-async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array[]> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
+/** Room for the first read where nothing is known of the length. */
+const UNANNOUNCED_BYTES = 16 * 1024;
+
+/**
+ * Reads into a buffer of its own: the platform hands a plain reader 4 KiB at a time, which makes a large
+ * batch five times slower. One byte more than expected is room to notice the end, or a lie.
+ */
+async function readStream(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  expectedBytes: number,
+): Promise<Uint8Array> {
+  const reader = body.getReader({ mode: "byob" });
+  let buffer = new Uint8Array(Math.min(expectedBytes, maxBytes) + 1);
   let size = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff);
-      if (done) return chunks;
+      // A read takes the buffer away and gives it back under a new name.
+      const { done, value } = await reader.read(buffer.subarray(size)).catch(brokenOff);
+      if (value === undefined) brokenOff();
+      buffer = new Uint8Array(value.buffer);
+      if (done) return buffer.subarray(0, size);
       size += value.byteLength;
       if (size > maxBytes) tooLarge(maxBytes);
-      chunks.push(value);
+      if (size === buffer.length) buffer = enlarged(buffer, maxBytes);
     }
   } finally {
     // Whoever answers may want to read the rest away.
@@ -37,20 +50,16 @@ async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): P
   }
 }
 
+function enlarged(buffer: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.min(2 * buffer.length, maxBytes + 1));
+  larger.set(buffer);
+  return larger;
+}
+
 function brokenOff(): never {
   fail("invalid-request", "the request body broke off", {
     issues: [{ path: "", message: "must be sent whole" }],
   });
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
 }
 
 function tooLarge(maxBytes: number): never {

@@ -1,14 +1,18 @@
 import { FairlaneError } from "../../core/failure.ts";
+import { MAX_REPLY_BYTES } from "../../core/limits.ts";
 import type { operations } from "../../protocol/operations.ts";
 import { receiveReplyText } from "../../protocol/reply-text.ts";
-import type { TakeInput } from "../../protocol/tenant-calls.ts";
+import type { TakeInput, TakeReply } from "../../protocol/tenant-calls.ts";
 import type { Call, Route } from "../http/call.ts";
 import { jsonTextResponse } from "../http/json-response.ts";
 import { CALL_DEADLINE_MS } from "../http/tenant-caller.ts";
 import { errorFields, logLine } from "../log-line.ts";
+import { probedResponse } from "./probed-response.ts";
 
 /** Nobody reads it: the client has gone. The status is what logs of the platform show. */
 const CLIENT_CLOSED_REQUEST = 499;
+/** A client that has waited so long may have gone unnoticed, and a turn of the event loop more is nothing to it. */
+const PROBE_AFTER_MS = 100;
 
 type ReceiveCall = Call<typeof operations.receive>;
 
@@ -18,18 +22,10 @@ type ReceiveCall = Call<typeof operations.receive>;
  * platform it counts as delivered.
  */
 export const receive: Route<typeof operations.receive> = async (call) => {
-  const { topic, group } = call.params;
-  const input: TakeInput = {
-    topic,
-    group,
-    subscriber: call.body.subscriber,
-    maxMessages: call.body.maxMessages,
-    waitMs: call.body.waitMs,
-    visibilityTimeoutMs: call.body.visibilityTimeoutMs ?? null,
-    takeId: crypto.randomUUID(),
-  };
+  const input = takeInput(call);
   const { signal } = call.request;
-  const taken = call.services.tenants.call(call.tenant, "take", input, input.waitMs + CALL_DEADLINE_MS);
+  const { tenants } = call.services;
+  const taken = tenants.call(call.tenant, "take", input, input.waitMs + CALL_DEADLINE_MS);
   let givenBack = false;
   const onAbort = () => {
     // The take ends early for a client that has gone; what it was granted all the same goes back as well.
@@ -40,8 +36,8 @@ export const receive: Route<typeof operations.receive> = async (call) => {
   let receipts: string[] = [];
   try {
     const reply = await taken;
-    receipts = reply.deliveries.map((delivery) => delivery.receipt);
-    if (!signal.aborted) return jsonTextResponse(receiveReplyText(topic, reply));
+    receipts = receiptsOf(reply);
+    if (!signal.aborted) return await replyTo(call, input, reply);
     // A signal that had fired before anybody listened calls no listener.
     onAbort();
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
@@ -53,20 +49,42 @@ export const receive: Route<typeof operations.receive> = async (call) => {
   }
 };
 
+function takeInput({ params, body }: ReceiveCall): TakeInput {
+  return {
+    topic: params.topic,
+    group: params.group,
+    subscriber: body.subscriber,
+    maxMessages: body.maxMessages,
+    waitMs: body.waitMs,
+    visibilityTimeoutMs: body.visibilityTimeoutMs ?? null,
+    takeId: crypto.randomUUID(),
+  };
+}
+
+async function replyTo(call: ReceiveCall, input: TakeInput, reply: TakeReply): Promise<Response> {
+  const { text, left } = receiveReplyText(input.topic, reply, MAX_REPLY_BYTES);
+  // Before the reply: otherwise the next receive could overtake what is left of a lane.
+  if (left.length > 0) await giveBack(call, input, receiptsOf({ deliveries: left }));
+  const sent = receiptsOf(reply).slice(0, reply.deliveries.length - left.length);
+  const hasWaited = Date.now() - call.nowMs >= PROBE_AFTER_MS;
+  if (sent.length === 0 || !hasWaited) return jsonTextResponse(text);
+  return probedResponse(call, text, () => giveBack(call, input, sent));
+}
+
+function receiptsOf({ deliveries }: { deliveries: readonly { receipt: string }[] }): string[] {
+  return deliveries.map((delivery) => delivery.receipt);
+}
+
 /** Any other failure is the object's own answer, and it grants nothing with it. */
 function mayHaveGranted(error: unknown): boolean {
   return !(error instanceof FairlaneError) || error.failure.code === "store-unavailable";
 }
 
-async function giveBackAll(
-  call: ReceiveCall,
-  input: TakeInput,
-  taken: Promise<{ deliveries: { receipt: string }[] }>,
-): Promise<void> {
+async function giveBackAll(call: ReceiveCall, input: TakeInput, taken: Promise<TakeReply>): Promise<void> {
   await giveBack(call, input, []);
   // A take that failed is reported by the route itself, which awaits the same promise.
   const reply = await taken.catch(() => null);
-  const receipts = reply?.deliveries.map((delivery) => delivery.receipt) ?? [];
+  const receipts = reply === null ? [] : receiptsOf(reply);
   if (receipts.length > 0) await giveBack(call, input, receipts);
 }
 

@@ -32,10 +32,22 @@ describe("requests", () => {
     ]);
   });
 
+  test("__proto__ is an unknown field like any other", () => {
+    const read = receiveRequest.safeParse(JSON.parse('{"subscriber":"s","__proto__":{"maxMessages":5}}'));
+    expect(issuesOf(read.error as never)).toEqual([{ path: "__proto__", message: "is not a known field" }]);
+  });
+
   test("a number that no duration may be is refused", () => {
     for (const leaseDurationMs of [999, 1000.5, 1e300, "1000", null]) {
       expect(putGroupRequest.safeParse({ leaseDurationMs }).success).toBe(false);
     }
+    const retry = { initialBackoffMs: 100, maxBackoffMs: 99 };
+    expect(issuesOf(putGroupRequest.safeParse({ retry }).error as never)).toEqual([
+      { path: "retry.maxBackoffMs", message: "must not be below initialBackoffMs" },
+    ]);
+    expect(putGroupRequest.safeParse({ retry: { initialBackoffMs: 100, maxBackoffMs: 100 } }).success).toBe(
+      true,
+    );
     expect(putGroupRequest.safeParse({ retry: 5 }).error?.issues[0]?.message).toBe("must be an object");
   });
 

@@ -19,11 +19,13 @@ async function failureOf(work: () => unknown): Promise<Failure> {
 /** A request whose body comes in chunks, and says of its length what it likes. */
 function streamed(chunks: number[], headers: Record<string, string> = {}) {
   let pulled = 0;
-  const body = new ReadableStream<Uint8Array>({
+  const body = new ReadableStream({
+    type: "bytes",
     pull(controller) {
       const size = chunks[pulled++];
-      if (size === undefined) controller.close();
-      else controller.enqueue(new Uint8Array(size).fill(pulled));
+      if (size !== undefined) return controller.enqueue(new Uint8Array(size).fill(pulled));
+      controller.close();
+      controller.byobRequest?.respond(0);
     },
   });
   const request = new Request("http://t/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
@@ -32,7 +34,13 @@ function streamed(chunks: number[], headers: Record<string, string> = {}) {
 
 describe("reading a body", () => {
   test("joins its chunks in order", async () => {
-    expect(await readBody(streamed([2, 0, 1]).request)).toEqual(new Uint8Array([1, 1, 3]));
+    expect(await readBody(streamed([2, 1]).request)).toEqual(new Uint8Array([1, 1, 2]));
+    const chunks = Array(30).fill(1000);
+    const expected = Uint8Array.from({ length: 30_000 }, (_, i) => Math.floor(i / 1000) + 1);
+    for (const announced of ["30000", "7", "29999", "40000"]) {
+      expect(await readBody(streamed(chunks, { "content-length": announced }).request)).toEqual(expected);
+    }
+    expect(await readBody(streamed(chunks).request)).toEqual(expected);
     expect(await readBody(streamed([]).request)).toEqual(new Uint8Array(0));
     expect(await readBody(new Request("http://t/", { method: "POST" }))).toEqual(new Uint8Array(0));
   });
@@ -55,7 +63,10 @@ describe("reading a body", () => {
   });
 
   test("a body that breaks off is the sender's fault", async () => {
-    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) });
+    const body = new ReadableStream({
+      type: "bytes",
+      pull: (controller) => controller.error(new Error("gone")),
+    });
     const request = new Request("http://t/", { method: "POST", body, duplex: "half" } as RequestInit);
     expect((await failureOf(() => readBody(request))).code).toBe("invalid-request");
   });

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { receiveReplyText } from "../../../src/protocol/reply-text.ts";
 import type { DeliveryView, Outcome } from "../../../src/protocol/tenant-calls.ts";
+import { probedResponse } from "../../../src/workers/routes/probed-response.ts";
 import { makeEdge, ok } from "./edge.ts";
 
 const delivery = (more: Partial<DeliveryView> = {}): DeliveryView => ({
@@ -165,6 +167,15 @@ describe("give-back", () => {
     expect(givenBack()).toEqual([]);
   });
 
+  test("a client that was gone before the request came is noticed as well", async () => {
+    const edge = makeEdge(({ name }) => (name === "take" ? reply(delivery()) : ok(null)));
+    const response = await edge.demo("POST", RECEIVE, { subscriber: "s" }, { signal: AbortSignal.abort() });
+    expect(response.status).toBe(499);
+    await edge.settled();
+    const receipts = edge.calls.filter(({ name }) => name === "giveBack").map(({ input }) => input.receipts);
+    expect(receipts).toEqual([[], ["r1"]]);
+  });
+
   test("a take whose answer is lost is given back by its name", async () => {
     const { begun, fail, response, settled, givenBack } = waitingTake();
     await begun;
@@ -201,5 +212,74 @@ describe("give-back", () => {
     expect((await edge.demo("POST", RECEIVE, { subscriber: "s" })).status).toBe(503);
     await edge.settled();
     expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: "warn", event: "give-back-failed" });
+  });
+});
+
+describe("the size of the reply", () => {
+  const MIB = 1024 * 1024;
+  const large = (i: number) => delivery({ receipt: `r${i}`, contentType: "a/b", body: new Uint8Array(MIB) });
+
+  test("what would take it over 8 MiB is given back before the reply, from the end", async () => {
+    const all = Array.from({ length: 8 }, (_, i) => large(i));
+    const { demo, calls } = makeEdge(({ name }) => (name === "take" ? reply(...all) : ok(null)));
+    const text = await (await demo("POST", RECEIVE, { subscriber: "s" })).text();
+    expect(text.length).toBeLessThanOrEqual(8 * MIB);
+    const sent = (JSON.parse(text) as { deliveries: DeliveryView[] }).deliveries.map(
+      ({ receipt }) => receipt,
+    );
+    expect(sent).toEqual(["r0", "r1", "r2", "r3", "r4"]);
+    expect(calls.map(({ name }) => name)).toEqual(["take", "giveBack"]);
+    expect(calls[1]?.input.receipts).toEqual(["r5", "r6", "r7"]);
+  });
+
+  test("it counts bytes, not characters; the first delivery goes out whatever its size", () => {
+    const body = `"${"é".repeat(100)}"`;
+    const take = {
+      deliveries: [delivery({ body }), delivery({ body })],
+      partitions: ["é"],
+      partitionsHeld: 1,
+    };
+    const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+    const whole = receiveReplyText("t", take, 10_000);
+    expect(whole.left).toEqual([]);
+    const size = bytesOf(whole.text);
+    expect(receiveReplyText("t", take, size).left).toEqual([]);
+    const cut = receiveReplyText("t", take, size - 1);
+    expect(cut.left).toHaveLength(1);
+    expect(receiveReplyText("t", take, 1).text).toBe(cut.text);
+  });
+});
+
+describe("a reply to a client that may be gone", () => {
+  /** A request whose client goes away when its reply begins to be read. */
+  function setup(read: "first byte" | "all") {
+    const client = new AbortController();
+    const waits: Promise<unknown>[] = [];
+    const given: string[] = [];
+    const request = { signal: client.signal } as Request;
+    const call = { request, waitUntil: (work: Promise<unknown>) => void waits.push(work) };
+    const response = probedResponse(call, '{"a":"é"}', async () => {
+      given.push("back");
+    });
+    const settled = async () => {
+      if (read === "first byte") {
+        const reader = response.body?.getReader();
+        await reader?.read();
+        client.abort();
+        await reader?.read().catch(() => undefined);
+      }
+      const text = read === "all" ? await response.text() : "";
+      await Promise.all(waits);
+      return { text, given };
+    };
+    return { settled };
+  }
+
+  test("is whole when the client is there", async () => {
+    expect(await setup("all").settled()).toEqual({ text: '{"a":"é"}', given: [] });
+  });
+
+  test("is broken off after its first byte, and given back, when the client has gone", async () => {
+    expect(await setup("first byte").settled()).toEqual({ text: "", given: ["back"] });
   });
 });

@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { type Figures, jsonOf, tableOf } from "./figures.ts";
+import { type Options, parseOptions, UsageError } from "./options.ts";
+import { measureEndToEnd } from "./phases/end-to-end.ts";
+import { measureGrowth } from "./phases/growth.ts";
+import { measureLatency } from "./phases/latency.ts";
+import { measureNeighbour } from "./phases/neighbour.ts";
+import { measurePublish } from "./phases/publish.ts";
+import { measureRows } from "./phases/rows.ts";
+import { FULL, QUICK } from "./sizes.ts";
+
+/** `npm run bench`: ends with 0 when everything was measured, whether or not the targets were met. */
+async function main(options: Options): Promise<void> {
+  const figures = await measure(options);
+  const table = `${machine(options)}\n\n${tableOf(figures)}\n`;
+  if (!options.json) process.stdout.write(table);
+  else {
+    process.stderr.write(table);
+    process.stdout.write(`${JSON.stringify(jsonOf(figures))}\n`);
+  }
+}
+
+async function measure({ quick, only }: Options): Promise<Figures> {
+  const sizes = quick ? QUICK : FULL;
+  const figures: Figures = {};
+  const startedAtMs = performance.now();
+  const progress = (line: string) => {
+    const seconds = Math.round((performance.now() - startedAtMs) / 1000);
+    process.stderr.write(`${String(seconds).padStart(4)} s  ${line}\n`);
+  };
+  if (only.has("publish")) figures.publish = await measurePublish(sizes.publish, progress);
+  let endToEndRate: number | null = null;
+  // The neighbour runs at half of this rate.
+  if (only.has("endToEnd") || only.has("neighbour")) {
+    const found = await measureEndToEnd(sizes.endToEnd);
+    progress(`end to end: ${Math.round(found.rate)} msg/s`);
+    endToEndRate = found.rate;
+    if (only.has("endToEnd")) figures.endToEnd = found;
+  }
+  if (only.has("latency")) {
+    figures.latency = await measureLatency(sizes.latency);
+    progress(`latency: p99 ${figures.latency.p99.toFixed(1)} ms`);
+  }
+  if (only.has("rows")) figures.rows = await measureRows(sizes.rows, progress);
+  if (only.has("growth")) figures.growth = await measureGrowth(sizes.growth, progress);
+  if (only.has("neighbour") && endToEndRate !== null) {
+    figures.neighbour = await measureNeighbour(sizes.neighbour, endToEndRate / 2);
+  }
+  progress("done");
+  return figures;
+}
+
+/** What the figures depend on. */
+function machine({ quick }: Options): string {
+  const versionOf = (name: string): string => {
+    const path = join(import.meta.dirname, "../node_modules", name, "package.json");
+    return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
+  };
+  const [core] = cpus();
+  return (
+    `${cpus().length} cores (${core?.model.trim() ?? "unknown"}), Node ${process.versions.node}, ` +
+    `workerd ${versionOf("workerd")}, ${new Date().toISOString().slice(0, 10)}` +
+    `${quick ? "; --quick: too short and too small to compare with the targets" : ""}`
+  );
+}
+
+try {
+  await main(parseOptions(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,14 @@
+/** Command to the program that Node runs, relative to the project, and its first arguments. */
+export const PROGRAMS = {
+  start: ["src/local/start.ts"],
+  token: ["src/local/token.ts"],
+  demo: ["scripts/demo.ts"],
+  bench: ["bench/bench.ts"],
+  test: ["scripts/test.ts"],
+  "test:live": ["scripts/test.ts", "live"],
+  "test:long": ["scripts/test.ts", "long"],
+  typecheck: ["node_modules/typescript/bin/tsc", "--noEmit"],
+  lint: ["node_modules/@biomejs/biome/bin/biome", "check"],
+  format: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"],
+  "schema:object": ["scripts/embed-schema.ts"],
+};

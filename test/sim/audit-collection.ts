@@ -1,0 +1,77 @@
+import { type AuditModel, ENDLESS, type GroupAudit } from "./audit-model.ts";
+import type { Call, LogRow } from "./history.ts";
+
+/** G10, and G8's memory: whatever vanished from the log was allowed to. */
+export function auditCollection(model: AuditModel): void {
+  for (const row of model.history.rows) {
+    if (row.vanishedSeq === null || wasRemovedByCall(model, row)) continue;
+    const clockMs = model.history.highestClockMs(row.vanishedSeq, row.publishedAtMs);
+    const highestMs = Math.max(clockMs, vanishedClockMs(model, row));
+    if (highestMs >= row.dueAtMs + model.profile.maxRetentionMs) continue;
+    auditVanished(model, row, highestMs);
+  }
+}
+
+function auditVanished(model: AuditModel, row: LogRow, clockMs: number): void {
+  const { history } = model;
+  const what = `message ${row.id} of ${row.topic} (offset ${row.offset})`;
+  if (row.deadLetter) return history.violate("G10", `${what}, a dead letter, vanished before its time`);
+  if (clockMs < row.publishedAtMs + model.profile.retentionMs) {
+    return history.violate("G10", `${what} vanished ${row.publishedAtMs + model.profile.retentionMs - clockMs} ms too early`);
+  }
+  const seq = row.vanishedSeq ?? ENDLESS;
+  const groups = model.groups.filter((group) => group.topic === row.topic && !group.loose && group.madeBySeq < seq);
+  for (const group of groups) if (!isSettled(model, group, row, seq, clockMs)) {
+    history.violate("G10", `${what} vanished although ${group.group} had not settled it`);
+  }
+}
+
+function isSettled(model: AuditModel, group: GroupAudit, row: LogRow, seq: number, clockMs: number): boolean {
+  return model.maySettled(group, row, seq, clockMs);
+}
+
+/** Highest reading of the clock when it was seen gone. */
+function vanishedClockMs(model: AuditModel, row: LogRow): number {
+  const after = model.history.calls.find((call) => call.startSeq > (row.vanishedSeq ?? ENDLESS));
+  return after?.startClockMs ?? model.history.clockMs();
+}
+
+function wasRemovedByCall(model: AuditModel, row: LogRow): boolean {
+  const afterSeq = row.vanishedNotBeforeSeq ?? 0;
+  const beforeSeq = row.vanishedSeq ?? ENDLESS;
+  const during = (call: { startSeq: number; endSeq: number | null }) =>
+    call.startSeq < beforeSeq && (call.endSeq ?? ENDLESS) > afterSeq;
+  const { history } = model;
+  const topicOf = row.deadLetter?.originalTopic;
+  const touches = (call: Call): boolean => {
+    const input = call.input as { topic?: string; id?: string; partitionKey?: string };
+    switch (call.name) {
+      case "purgeMessages":
+        return input.topic === row.topic;
+      case "deleteMessage":
+        return input.topic === row.topic && input.id === row.id && input.partitionKey === row.partitionKey;
+      case "purgeDeadLetters":
+        return topicOf !== undefined && input.topic === topicOf;
+      case "redrive":
+        return topicOf !== undefined && input.topic === topicOf && wasRedriven(model, row);
+      default:
+        return false;
+    }
+  };
+  return history.calls.some((call) => during(call) && touches(call));
+}
+
+/** A redrive puts the message back, for its group, before its dead letter goes. */
+function wasRedriven(model: AuditModel, letter: LogRow): boolean {
+  const facts = letter.deadLetter;
+  const back = model.history.rows.some(
+    (row) =>
+      row.topic === facts?.originalTopic &&
+      row.id === letter.id &&
+      row.partitionKey === letter.partitionKey &&
+      row.targetGroup === facts.group &&
+      row.appearedSeq <= (letter.vanishedSeq ?? ENDLESS),
+  );
+  if (!back) model.history.violate("G2", `dead letter ${letter.id} went with a redrive that put nothing back`);
+  return true;
+}

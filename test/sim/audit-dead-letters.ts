@@ -1,0 +1,82 @@
+import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
+import { sameBytes } from "./audit-publishes.ts";
+import type { LogRow } from "./history.ts";
+
+/** Dead letters: exactly one for each decided failure, with its facts; none without a failure. */
+export function auditDeadLetters(model: AuditModel, group: GroupAudit): void {
+  const { history } = model;
+  for (const copy of group.copies) auditCopy(model, group, copy);
+  for (const row of group.rows) {
+    const copies = copiesOf(group, row);
+    const sources = group.rows.filter((other) => isSame(other, row) && model.covers(group, other) !== "no");
+    const resets = history.of("resetOffset").filter(({ input }) => input.partitionKey === row.partitionKey).length;
+    if (copies.length > sources.length * (1 + resets)) {
+      history.violate("G2", `${model.describe(group, row)} has ${copies.length} dead letters for one failure`);
+    }
+    auditDecided(model, group, row, copies);
+  }
+}
+
+function isSame(a: LogRow, b: LogRow): boolean {
+  return a.id === b.id && a.partitionKey === b.partitionKey;
+}
+
+function copiesOf(group: GroupAudit, row: LogRow): LogRow[] {
+  return group.copies.filter((copy) => copy.deadLetter?.originalId === row.id && copy.partitionKey === row.partitionKey);
+}
+
+/** What a caller was told to be dead-lettered has its copy; nothing comes after it. */
+function auditDecided(model: AuditModel, group: GroupAudit, row: LogRow, copies: readonly LogRow[]): void {
+  const { history } = model;
+  for (const delivery of group.deliveries.get(row) ?? []) {
+    const decided = model.settlements(delivery.view.receipt).find(({ deadLettered }) => deadLettered);
+    if (!decided) continue;
+    const missing = !copies.some(({ appearedSeq }) => appearedSeq > decided.call.startSeq);
+    if (missing && row.vanishedSeq === null && !model.interfered(group, row, delivery.seq, ENDLESS)) {
+      history.violate("G2", `${model.describe(group, row)} was answered as dead-lettered and has no dead letter`);
+    }
+  }
+}
+
+function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
+  const { history } = model;
+  const facts = copy.deadLetter;
+  if (!facts) return;
+  const what = `the dead letter of ${facts.originalId} in ${group.topic}/${group.group}`;
+  if (!group.settings.deadLetters) history.violate("G2", `${what} is one too many: the group makes none`);
+  const sources = group.rows.filter((row) => isSame(row, copy) && model.covers(group, row) !== "no");
+  const bytes = sources.filter((row) => sameBytes(row, copy));
+  if (bytes.length === 0) return history.violate("G12", `${what} has other bytes than the message`);
+  const clockMs = history.highestClockMs(copy.appearedSeq, copy.publishedAtMs);
+  const failed = bytes.filter((row) => model.mayHaveFailed(group, row, copy.appearedSeq, clockMs));
+  if (failed.length === 0) return history.violate("G2", `${what} was made although no last attempt failed`);
+  const deliveries = failed.flatMap((row) => group.deliveries.get(row) ?? []).filter(({ seq }) => seq < copy.appearedSeq);
+  const lost = failed.some((row) => model.lost(group, row.notBeforeSeq, copy.appearedSeq) > 0);
+  if (!lost && !deliveries.some(({ view }) => view.attempt === facts.attempts)) {
+    history.violate("G2", `${what} says ${facts.attempts} attempts, which no delivery had`);
+  }
+  auditReason(model, deliveries, copy, what);
+}
+
+/** The last real reason: of those whose call was answered the latest, or one of those that were not. */
+function auditReason(model: AuditModel, deliveries: readonly Delivery[], copy: LogRow, what: string): void {
+  const reason = copy.deadLetter?.reason ?? "";
+  const given: { reason: string; endSeq: number; certain: boolean }[] = [];
+  let rejected = false;
+  for (const { view } of deliveries) {
+    for (const { settlement, call, status } of model.settlements(view.receipt)) {
+      if (call.startSeq >= copy.appearedSeq || (status !== "ok" && status !== null)) continue;
+      if (settlement.action === "reject") rejected = true;
+      if (!("reason" in settlement) || !settlement.reason) continue;
+      given.push({ reason: settlement.reason, endSeq: call.startSeq, certain: status === "ok" });
+    }
+  }
+  const certain = given.filter((one) => one.certain).sort((a, b) => b.endSeq - a.endSeq);
+  const allowed = new Set(given.filter((one) => !one.certain).map((one) => one.reason));
+  if (certain[0]) allowed.add(certain[0].reason);
+  if (certain.length === 0) allowed.add("retry limit exceeded");
+  if (rejected) allowed.add("rejected");
+  if (!allowed.has(reason)) {
+    model.history.violate("G2", `${what} gives the reason "${reason}", expected ${[...allowed].join(" or ")}`);
+  }
+}

@@ -1,0 +1,243 @@
+import type { GroupSettings } from "../../src/core/settings.ts";
+import type { DeliveryView, Settlement, SettleResult } from "../../src/protocol/tenant-calls.ts";
+import type { Call, GrantNote, History, LogRow } from "./history.ts";
+import type { GroupPlan, Profile } from "./profile.ts";
+
+/** One delivery as a reply told of it, with when it was decided. */
+export interface Delivery {
+  view: DeliveryView;
+  row: LogRow;
+  /** When the object drew its nonce: the instant of the grant. */
+  seq: number;
+  clockMs: number;
+  subscriber: string;
+  /** Place in the reply. */
+  place: number;
+}
+
+/** One settlement of one delivery. `status` null: the outcome is not known. */
+export interface Settled {
+  settlement: Settlement;
+  call: Call<"settle">;
+  status: SettleResult["status"] | null;
+  deadLettered: boolean;
+}
+
+/** An admin call that may have ended deliveries or messages of the group. */
+interface Interference {
+  call: Call;
+  touches(row: LogRow): boolean;
+}
+
+/** What one group did, by message. */
+export interface GroupAudit {
+  topic: string;
+  group: string;
+  settings: GroupSettings;
+  subscribers: number;
+  /** It was deleted at some time: only what holds of any two deliveries is checked. */
+  loose: boolean;
+  deliveries: Map<LogRow, Delivery[]>;
+  /** Rows of the topic. */
+  rows: LogRow[];
+  copies: LogRow[];
+  interferences: Interference[];
+  /** Before: not made yet; after: there. */
+  madeAfterSeq: number;
+  madeBySeq: number;
+}
+
+const NONCE = /\.([0-9a-f]{16})\./;
+export const ENDLESS = Number.POSITIVE_INFINITY;
+
+/** The history, sorted for the questions that the checks ask. Knows nothing of how the product decides. */
+export class AuditModel {
+  readonly history: History;
+  readonly profile: Profile;
+  readonly groups: GroupAudit[];
+  private readonly settledBy = new Map<string, Settled[]>();
+  private readonly notes: Map<string, GrantNote>;
+
+  constructor(history: History, profile: Profile) {
+    this.history = history;
+    this.profile = profile;
+    this.notes = new Map(history.grants.map((note) => [note.nonce, note]));
+    for (const call of history.of("settle")) this.addSettlements(call);
+    this.groups = profile.groups.map((plan) => this.groupOf(plan));
+  }
+
+  settlements(receipt: string): readonly Settled[] {
+    return this.settledBy.get(receipt) ?? [];
+  }
+
+  /** Grants of the group in the interval that no reply told of. */
+  lost(group: GroupAudit, afterSeq: number, beforeSeq: number): number {
+    return this.history.lostGrants(group.topic, group.group, afterSeq, beforeSeq);
+  }
+
+  /** Was something done to the row by an admin, or may have been, in the interval? */
+  interfered(group: GroupAudit, row: LogRow, afterSeq: number, beforeSeq: number): boolean {
+    return group.interferences.some(
+      ({ call, touches }) => call.startSeq < beforeSeq && (call.endSeq ?? ENDLESS) > afterSeq && touches(row),
+    );
+  }
+
+  /** Was the message too old at some reading of the clock? */
+  mayHaveExpired(row: LogRow, seq: number, clockMs: number): boolean {
+    return this.history.highestClockMs(seq, clockMs) >= row.dueAtMs + this.profile.maxRetentionMs;
+  }
+
+  /** Does the group get the message at all? */
+  covers(group: GroupAudit, row: LogRow): "yes" | "no" | "maybe" {
+    if (row.targetGroup !== null) return row.targetGroup === group.group ? "yes" : "no";
+    if (group.settings.startFrom === "earliest") return "yes";
+    if (row.appearedSeq < group.madeAfterSeq) return "no";
+    return row.notBeforeSeq > group.madeBySeq ? "yes" : "maybe";
+  }
+
+  /** Calls by which the holder may have ended its delivery without an attempt: leave, or give back. */
+  givenBack(group: GroupAudit, delivery: Delivery, beforeSeq: number): boolean {
+    const { history } = this;
+    const left = history.of("leave").some(
+      ({ input, startSeq, endSeq }) =>
+        input.subscriber === delivery.subscriber &&
+        input.topic === group.topic &&
+        input.group === group.group &&
+        startSeq < beforeSeq &&
+        (endSeq ?? ENDLESS) > delivery.seq,
+    );
+    return (
+      left ||
+      history
+        .of("giveBack")
+        .some(({ input, startSeq }) => startSeq < beforeSeq && input.receipts.includes(delivery.view.receipt))
+    );
+  }
+
+  /** Lowest instant at which the delivery's visibility may have ended. */
+  visibleUntilMs(delivery: Delivery, beforeSeq: number): number {
+    const extended: number[] = [];
+    let certain = false;
+    for (const { settlement, call, status } of this.settlements(delivery.view.receipt)) {
+      if (settlement.action !== "extend" || call.startSeq >= beforeSeq) continue;
+      if (status !== "ok" && status !== null) continue;
+      extended.push(this.history.lowestClockMs(call as unknown as Call) + settlement.visibilityTimeoutMs);
+      if (status === "ok") certain = true;
+    }
+    return Math.min(...extended, ...(certain ? [] : [delivery.view.visibleUntil]));
+  }
+
+  /** May a failed last attempt have decided the message's fate before `seq`? */
+  mayHaveFailed(group: GroupAudit, row: LogRow, seq: number, clockMs: number): boolean {
+    const { maxAttempts } = group.settings;
+    const highestMs = this.history.highestClockMs(seq, clockMs);
+    let first = 0;
+    for (const delivery of group.deliveries.get(row) ?? []) {
+      if (delivery.seq >= seq) break;
+      first = delivery.seq;
+      const attempts = delivery.view.attempt + this.lost(group, delivery.seq, seq);
+      for (const { settlement, call, status } of this.settlements(delivery.view.receipt)) {
+        if (call.startSeq >= seq || (status !== "ok" && status !== null)) continue;
+        if (settlement.action === "reject") return true;
+        if (settlement.action === "nack" && delivery.view.attempt >= maxAttempts) return true;
+      }
+      if (attempts >= maxAttempts && highestMs >= this.visibleUntilMs(delivery, seq)) return true;
+    }
+    return this.lost(group, first, seq) >= maxAttempts;
+  }
+
+  /** May the message be settled for the group at `seq`? */
+  maySettled(group: GroupAudit, row: LogRow, seq: number, clockMs: number): boolean {
+    for (const delivery of group.deliveries.get(row) ?? []) {
+      for (const { settlement, call, status } of this.settlements(delivery.view.receipt)) {
+        if (call.startSeq >= seq) continue;
+        if (status === "settled") return true;
+        if (settlement.action === "ack" && (status === "ok" || status === null)) return true;
+      }
+    }
+    return (
+      this.covers(group, row) !== "yes" ||
+      this.mayHaveFailed(group, row, seq, clockMs) ||
+      this.interfered(group, row, row.notBeforeSeq, seq) ||
+      this.mayHaveExpired(row, seq, clockMs)
+    );
+  }
+
+  describe(group: GroupAudit, row: LogRow): string {
+    return `${group.topic}/${group.group} message ${row.id} (offset ${row.offset}, key ${row.partitionKey.slice(0, 20)})`;
+  }
+
+  private addSettlements(call: Call<"settle">): void {
+    const { outcome } = call;
+    for (const [at, settlement] of call.input.settlements.entries()) {
+      const result = outcome?.ok ? outcome.value[at] : undefined;
+      // A failed call may have failed after it took effect.
+      const settled = { settlement, call, status: result?.status ?? null, deadLettered: result?.deadLettered ?? false };
+      const known = this.settledBy.get(settlement.receipt);
+      if (known) known.push(settled);
+      else this.settledBy.set(settlement.receipt, [settled]);
+    }
+  }
+
+  private groupOf(plan: GroupPlan): GroupAudit {
+    const { topic, group, settings, subscribers } = plan;
+    const { history } = this;
+    const made = history.of("putGroup").filter(({ input }) => input.topic === topic && input.group === group);
+    const rows = history.rows.filter((row) => row.topic === topic);
+    const audit: GroupAudit = {
+      topic,
+      group,
+      settings,
+      subscribers,
+      loose: history.of("deleteGroup").some(({ input }) => input.topic === topic && input.group === group),
+      deliveries: new Map(),
+      rows,
+      copies: history.rows.filter(({ deadLetter }) => deadLetter?.originalTopic === topic && deadLetter.group === group),
+      interferences: this.interferencesOf(topic, group),
+      madeAfterSeq: Math.min(...made.map(({ startSeq }) => startSeq)),
+      madeBySeq: Math.min(...made.map(({ outcome, endSeq }) => (outcome?.ok ? (endSeq ?? ENDLESS) : ENDLESS))),
+    };
+    const byOffset = new Map(rows.map((row) => [row.offset, row]));
+    for (const call of history.of("take")) {
+      if (call.input.topic === topic && call.input.group === group) this.addDeliveries(audit, call, byOffset);
+    }
+    for (const deliveries of audit.deliveries.values()) deliveries.sort((a, b) => a.seq - b.seq);
+    return audit;
+  }
+
+  private addDeliveries(audit: GroupAudit, call: Call<"take">, byOffset: ReadonlyMap<number, LogRow>): void {
+    if (!call.outcome?.ok) return;
+    for (const [place, view] of call.outcome.value.deliveries.entries()) {
+      const note = this.notes.get(NONCE.exec(view.receipt)?.[1] ?? "");
+      const row = byOffset.get(view.offset);
+      if (!note || !row) {
+        this.history.violate("G12", `a delivery names offset ${view.offset}, which the log never held, or no grant`);
+        continue;
+      }
+      note.answered = true;
+      const delivery = { view, row, seq: note.seq, clockMs: note.clockMs, subscriber: call.input.subscriber, place };
+      const known = audit.deliveries.get(row);
+      if (known) known.push(delivery);
+      else audit.deliveries.set(row, [delivery]);
+    }
+  }
+
+  private interferencesOf(topic: string, group: string): Interference[] {
+    const { history } = this;
+    const ours = (input: { topic: string; group: string }) => input.topic === topic && input.group === group;
+    const found: Interference[] = [];
+    const add = (call: unknown, touches: (row: LogRow) => boolean) => found.push({ call: call as Call, touches });
+    for (const call of history.of("resetOffset")) {
+      if (ours(call.input)) add(call, (row) => row.partitionKey === call.input.partitionKey);
+    }
+    for (const call of history.of("deleteGroup")) if (ours(call.input)) add(call, () => true);
+    for (const call of history.of("purgeMessages")) {
+      if (call.input.topic === topic) add(call, (row) => row.appearedSeq < (call.endSeq ?? ENDLESS));
+    }
+    for (const call of history.of("deleteMessage")) {
+      const { id, partitionKey } = call.input;
+      if (call.input.topic === topic) add(call, (row) => row.id === id && row.partitionKey === partitionKey);
+    }
+    return found;
+  }
+}

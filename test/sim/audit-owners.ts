@@ -1,0 +1,82 @@
+import { lanesOf } from "./audit-deliveries.ts";
+import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
+import { isHeld } from "./audit-order.ts";
+import type { Call } from "./history.ts";
+
+/** A heartbeat may be forgotten by this part of a lease when the object goes. */
+const FORGOTTEN_PART = 8;
+
+/** G4: a lane has one owner at a time, and epochs grow. */
+export function auditOwners(model: AuditModel, group: GroupAudit): void {
+  const owners = new Map<number, string>();
+  for (const [key, rows] of lanesOf(group)) {
+    const deliveries = rows.flatMap((row) => group.deliveries.get(row) ?? []);
+    deliveries.sort((a, b) => a.seq - b.seq);
+    for (const [at, delivery] of deliveries.entries()) {
+      const epoch = delivery.view.leaseEpoch;
+      const owner = owners.get(epoch) ?? delivery.subscriber;
+      owners.set(epoch, owner);
+      const where = `${group.topic}/${group.group} lane ${key.slice(0, 20)}`;
+      if (owner !== delivery.subscriber) {
+        model.history.violate("G4", `${where}: epoch ${epoch} is of ${owner} and of ${delivery.subscriber}`);
+      }
+      const before = deliveries[at - 1];
+      if (!before) continue;
+      if (epoch < before.view.leaseEpoch) {
+        model.history.violate("G4", `${where}: epoch ${epoch} came after ${before.view.leaseEpoch}`);
+      }
+      if (before.subscriber !== delivery.subscriber) auditHandover(model, group, deliveries.slice(0, at), delivery, where);
+    }
+  }
+}
+
+/** The owner before must have lost the lane: it left, died, gave it up with nothing in flight, or was made to. */
+function auditHandover(
+  model: AuditModel,
+  group: GroupAudit,
+  earlier: readonly Delivery[],
+  next: Delivery,
+  where: string,
+): void {
+  const before = earlier[earlier.length - 1];
+  if (!before || !livesAt(model, group, before.subscriber, next)) return;
+  const released = model.history
+    .of("releaseLease")
+    .some(({ startSeq, endSeq, input }) => startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group);
+  if (released) return;
+  const held = earlier.find(
+    (one) => one.view.leaseEpoch === before.view.leaseEpoch && isHeld(model, group, one, next) && !isSuperseded(model, group, one, next),
+  );
+  if (!held) return;
+  model.history.violate(
+    "G4",
+    `${where}: ${next.subscriber} got ${next.row.id} while ${before.subscriber} lives and holds ${held.row.id} in it`,
+  );
+}
+
+function isSuperseded(model: AuditModel, group: GroupAudit, one: Delivery, next: Delivery): boolean {
+  const later = group.deliveries.get(one.row)?.some(({ seq }) => seq > one.seq && seq <= next.seq) ?? false;
+  return later || model.lost(group, one.seq, next.seq) > 0;
+}
+
+/** Surely: it made itself heard less than a lease ago, by any clock reading since, and did not leave. */
+function livesAt(model: AuditModel, group: GroupAudit, subscriber: string, at: Delivery): boolean {
+  const { history } = model;
+  const leaseMs = group.settings.leaseDurationMs;
+  const ours = (call: Call) => {
+    const input = call.input as { topic?: string; group?: string; subscriber?: string };
+    return input.topic === group.topic && input.group === group.group && input.subscriber === subscriber;
+  };
+  const left = history.calls.filter((call) => call.name === "leave" && ours(call) && call.startSeq < at.seq);
+  for (const call of history.calls) {
+    if ((call.name !== "take" && call.name !== "heartbeat") || !ours(call) || !call.outcome?.ok) continue;
+    if ((call.endSeq ?? ENDLESS) >= at.seq) continue;
+    if (left.some(({ endSeq }) => (endSeq ?? ENDLESS) > call.startSeq)) continue;
+    const untilMs = history.lowestClockMs(call) + leaseMs - leaseMs / FORGOTTEN_PART;
+    const ranAhead = history.jumps.some(
+      ({ seq, beforeMs, afterMs }) => seq > call.startSeq && seq < at.seq && Math.max(beforeMs, afterMs) >= untilMs,
+    );
+    if (!ranAhead && at.clockMs < untilMs) return true;
+  }
+  return false;
+}

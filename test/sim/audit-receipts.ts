@@ -1,0 +1,93 @@
+import { type AuditModel, type Delivery, ENDLESS, type GroupAudit, type Settled } from "./audit-model.ts";
+
+/** G5: a receipt works until its delivery ended, and never after. */
+export function auditReceipts(model: AuditModel, group: GroupAudit): void {
+  for (const deliveries of group.deliveries.values()) {
+    for (const [at, delivery] of deliveries.entries()) {
+      const settled = model.settlements(delivery.view.receipt);
+      for (const one of settled) {
+        if (one.status === "ok") auditAccepted(model, group, delivery, deliveries[at + 1], one, settled);
+        else if (one.status !== null) auditRefused(model, group, delivery, deliveries[at + 1], one, settled);
+      }
+    }
+  }
+}
+
+function auditAccepted(
+  model: AuditModel,
+  group: GroupAudit,
+  delivery: Delivery,
+  next: Delivery | undefined,
+  one: Settled,
+  all: readonly Settled[],
+): void {
+  const { history } = model;
+  const what = `${one.settlement.action} of ${model.describe(group, delivery.row)}, attempt ${delivery.view.attempt},`;
+  const { startSeq } = one.call;
+  if (next && next.seq < startSeq) history.violate("G5", `${what} was accepted after the next delivery`);
+  const other = all.find(
+    ({ call, status, settlement }) =>
+      call !== one.call && status === "ok" && settlement.action !== "extend" && (call.endSeq ?? ENDLESS) < startSeq,
+  );
+  if (other) history.violate("G5", `${what} was accepted after a confirmed ${other.settlement.action} by the same receipt`);
+  const calls = history.calls.filter(
+    ({ outcome, startSeq: from, endSeq }) => outcome?.ok && from > delivery.seq && (endSeq ?? ENDLESS) < startSeq,
+  );
+  for (const { name, input } of calls) {
+    const sameGroup = "group" in input && input.group === group.group && "topic" in input && input.topic === group.topic;
+    if (!sameGroup) continue;
+    if (name === "leave" && "subscriber" in input && input.subscriber === delivery.subscriber) {
+      history.violate("G5", `${what} was accepted after its subscriber left`);
+    }
+    if (name === "giveBack" && "receipts" in input && input.receipts.includes(delivery.view.receipt)) {
+      history.violate("G5", `${what} was accepted after it was given back`);
+    }
+    if (name === "resetOffset" && "partitionKey" in input && input.partitionKey === delivery.row.partitionKey) {
+      history.violate("G5", `${what} was accepted after an offset reset`);
+    }
+  }
+  auditFlag(model, group, delivery, one, what);
+}
+
+function auditFlag(model: AuditModel, group: GroupAudit, delivery: Delivery, one: Settled, what: string): void {
+  const { deadLetters, maxAttempts } = group.settings;
+  const last = one.settlement.action === "nack" && delivery.view.attempt >= maxAttempts;
+  const expected = deadLetters && (one.settlement.action === "reject" || last);
+  if (one.deadLettered !== expected) {
+    model.history.violate("G2", `${what} of at most ${maxAttempts} was answered deadLettered ${one.deadLettered}`);
+  }
+}
+
+function auditRefused(
+  model: AuditModel,
+  group: GroupAudit,
+  delivery: Delivery,
+  next: Delivery | undefined,
+  one: Settled,
+  all: readonly Settled[],
+): void {
+  const { history } = model;
+  const { row, seq } = delivery;
+  const endSeq = one.call.endSeq ?? ENDLESS;
+  const endMs = one.call.endClockMs;
+  const endedBySettling = all.some(
+    (other) =>
+      other.call.startSeq < endSeq &&
+      other.settlement.action !== "extend" &&
+      other !== one &&
+      (other.status === "ok" || other.status === null),
+  );
+  const ended =
+    (next && next.seq < endSeq) ||
+    endedBySettling ||
+    model.givenBack(group, delivery, endSeq) ||
+    model.interfered(group, row, seq, endSeq) ||
+    model.lost(group, seq, endSeq) > 0 ||
+    (row.vanishedNotBeforeSeq !== null && row.vanishedNotBeforeSeq < endSeq) ||
+    model.mayHaveExpired(row, endSeq, endMs) ||
+    (delivery.view.attempt >= group.settings.maxAttempts &&
+      history.highestClockMs(endSeq, endMs) >= model.visibleUntilMs(delivery, endSeq));
+  if (ended && one.status !== "invalid") return;
+  const what = `${one.settlement.action} of ${model.describe(group, row)}, attempt ${delivery.view.attempt},`;
+  history.violate("G5", `${what} was answered ${one.status} although it was the current delivery`);
+}

@@ -1,0 +1,175 @@
+import type { CommandInput, CommandName, CommandValue } from "../../src/durable/engine.ts";
+import type { Outcome } from "../../src/protocol/tenant-calls.ts";
+import type { ObjectHost } from "./object-host.ts";
+import type { GroupPlan, Profile } from "./profile.ts";
+import type { World } from "./world.ts";
+
+/** Longer than any delay, backoff, postponement, visibility and lease of the load. */
+const SETTLED_MS = 60_000;
+/** Small beside the grace in which a subscriber still counts as asking. */
+const ASK_STEP_MS = 20;
+const MAX_ROUNDS = 12;
+const MAX_TAKES = 60;
+const MAX_COLLECTIONS = 40;
+const SHARE_MESSAGES = 12;
+const SHARE_ROUNDS = 4;
+
+/**
+ * The end of a run: no faults any more, all delays pass, everything is taken and acknowledged. Then nothing may
+ * be left: no lane, exception, lease or subscriber, and after the retention no message that collection may take.
+ */
+export class Finale {
+  private readonly world: World;
+  private readonly host: ObjectHost;
+  private readonly profile: Profile;
+  private takes = 0;
+  private rested = true;
+
+  constructor(world: World, host: ObjectHost, profile: Profile) {
+    this.world = world;
+    this.host = host;
+    this.profile = profile;
+  }
+
+  /** Returns false when the world did not come to rest. */
+  async run(): Promise<boolean> {
+    await this.pass(this.clockLagMs() + SETTLED_MS);
+    for (const plan of this.profile.groups) {
+      await this.ask("putGroup", { topic: plan.topic, group: plan.group, settings: { ...plan.settings, paused: false } });
+    }
+    await this.drain();
+    if (this.profile.admin === 0) for (const plan of this.profile.groups) await this.shareOut(plan);
+    await this.drain();
+    await this.pass(SETTLED_MS);
+    this.checkNothingLeft();
+    await this.collectAll();
+    return this.rested;
+  }
+
+  /** How far the clock is behind the highest reading it ever had: due times may lie there. */
+  private clockLagMs(): number {
+    const { history } = this.host;
+    const nowMs = this.host.nowMs();
+    return history.highestClockMs(history.seq(), nowMs) - nowMs;
+  }
+
+  private async pass(lastsMs: number): Promise<void> {
+    this.rested = (await this.world.runUntil(this.world.trueMs + lastsMs)) && this.rested;
+  }
+
+  private async ask<N extends CommandName>(name: N, input: CommandInput<N>): Promise<CommandValue<N> | null> {
+    let reply: Outcome<CommandValue<N>> | null | undefined;
+    this.host.send(name, input, (value) => {
+      reply = value;
+    });
+    for (let waited = 0; reply === undefined && waited < 1000; waited += 1) await this.pass(ASK_STEP_MS);
+    if (!reply) this.host.history.violate("G11", `${name} was never answered although nothing failed`);
+    else if (!reply.ok) {
+      this.host.history.violate("G11", `${name} failed although nothing else did: ${JSON.stringify(reply.error)}`);
+    }
+    return reply?.ok ? reply.value : null;
+  }
+
+  private async drain(): Promise<void> {
+    let emptyRounds = 0;
+    for (let round = 0; round < MAX_ROUNDS && emptyRounds < 2; round += 1) {
+      let taken = 0;
+      for (const plan of this.profile.groups) taken += await this.drainGroup(plan);
+      emptyRounds = taken === 0 ? emptyRounds + 1 : 0;
+      await this.pass(SETTLED_MS);
+    }
+  }
+
+  private async drainGroup(plan: GroupPlan): Promise<number> {
+    let taken = 0;
+    for (let take = 0; take < MAX_TAKES; take += 1) {
+      const deliveries = await this.take(plan, "drain", 100);
+      if (deliveries.length === 0) return taken;
+      taken += deliveries.length;
+      await this.ackAll(plan, "drain", deliveries);
+    }
+    this.host.history.violate("G2", `group ${plan.group} still gets messages after ${MAX_TAKES} receives`);
+    return taken;
+  }
+
+  private async take(plan: GroupPlan, subscriber: string, maxMessages: number) {
+    this.takes += 1;
+    const { topic, group } = plan;
+    const takeId = `finale/${this.takes}`;
+    const input = { topic, group, subscriber, maxMessages, waitMs: 0, visibilityTimeoutMs: null, takeId };
+    return (await this.ask("take", input))?.deliveries ?? [];
+  }
+
+  private async ackAll(plan: GroupPlan, subscriber: string, deliveries: readonly { receipt: string }[]): Promise<void> {
+    const { topic, group } = plan;
+    const settlements = deliveries.map(({ receipt }) => ({ receipt, action: "ack" as const }));
+    const results = await this.ask("settle", { topic, group, subscriber, settlements });
+    for (const { status } of results ?? []) {
+      if (status !== "ok") this.host.history.violate("G5", `an ack in the quiet end was answered ${status}`);
+    }
+  }
+
+  /**
+   * Fair share: with several subscribers that ask all the time, nobody is served from more than ceil(P/S) of
+   * P equally deep lanes once each has asked twice.
+   */
+  private async shareOut(plan: GroupPlan): Promise<void> {
+    const { topic } = plan;
+    const keys = this.profile.partitionKeys.slice(0, 6);
+    if (plan.subscribers < 2 || keys.length < 2) return;
+    for (const partitionKey of keys) {
+      const messages = Array.from({ length: SHARE_MESSAGES }, (_, at) => ({
+        id: `share/${plan.group}/${at}`,
+        partitionKey,
+        body: `${at}`,
+        contentType: null,
+        headers: "",
+        delayMs: 0,
+      }));
+      await this.ask("publish", { topic, messages });
+    }
+    const share = Math.ceil(keys.length / plan.subscribers);
+    for (let round = 1; round <= SHARE_ROUNDS; round += 1) {
+      for (let member = 0; member < plan.subscribers; member += 1) {
+        const name = `share-${member}`;
+        const deliveries = await this.take(plan, name, keys.length);
+        const lanes = new Set(deliveries.map(({ partitionKey }) => partitionKey)).size;
+        if (round > 2 && lanes > share) {
+          const detail = `${name} of ${plan.group} was served from ${lanes} of ${keys.length} lanes, its share is ${share}`;
+          this.host.history.violate("G4", `fair share: ${detail}`);
+        }
+        await this.ackAll(plan, name, deliveries);
+      }
+    }
+  }
+
+  private checkNothingLeft(): void {
+    const { history, sql } = this.host;
+    for (const table of [
+      "queue_delivery_state",
+      "queue_delivery_exceptions",
+      "queue_partition_leases",
+      "queue_subscriber_heartbeats",
+    ]) {
+      const rows = sql.all(`SELECT * FROM ${table}`);
+      if (rows.length > 0) history.violate("G11", `${table} still holds ${rows.length} rows: ${JSON.stringify(rows[0])}`);
+    }
+    const { callsUnderWay } = this.host;
+    if (callsUnderWay > 0) history.violate("G11", `${callsUnderWay} calls were never answered`);
+  }
+
+  /** With everything settled and old enough, collection takes it all, in bounded passes. */
+  private async collectAll(): Promise<void> {
+    if (this.profile.collect === 0) return;
+    const { history, sql } = this.host;
+    await this.pass(this.profile.retentionMs + 1000);
+    for (let turn = 0; turn < MAX_COLLECTIONS; turn += 1) {
+      const pass = await this.ask("collect", {});
+      if (!pass || pass.stopped === "done") break;
+    }
+    for (const topic of new Set(this.profile.groups.map((plan) => plan.topic))) {
+      const left = sql.all("SELECT count(*) AS n FROM queue_messages WHERE topic = ?", topic);
+      if (Number(left[0]?.n) > 0) history.violate("G10", `collection left ${String(left[0]?.n)} settled messages of ${topic}`);
+    }
+  }
+}

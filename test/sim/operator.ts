@@ -1,0 +1,115 @@
+import type { ObjectHost } from "./object-host.ts";
+import type { Prng } from "./prng.ts";
+import type { GroupPlan, Profile } from "./profile.ts";
+import type { World } from "./world.ts";
+
+const TICK_MS = 500;
+const MIX = {
+  resetOffset: 2,
+  deleteMessage: 2,
+  purgeMessages: 0.3,
+  redrive: 3,
+  purgeDeadLetters: 0.2,
+  releaseLease: 2,
+  pause: 1,
+  putTopic: 1,
+  deleteGroup: 0.2,
+  look: 3,
+};
+
+/** Admin calls and collection passes in the middle of the load. */
+export class Operator {
+  private readonly world: World;
+  private readonly host: ObjectHost;
+  private readonly profile: Profile;
+  private readonly prng: Prng;
+  private stopped = false;
+
+  constructor(world: World, host: ObjectHost, profile: Profile, prng: Prng) {
+    this.world = world;
+    this.host = host;
+    this.profile = profile;
+    this.prng = prng;
+  }
+
+  start(): void {
+    if (this.profile.admin === 0 && this.profile.collect === 0) return;
+    this.world.after(this.prng.int(0, 2 * TICK_MS), "operator wakes", () => this.tick());
+  }
+
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private tick(): void {
+    if (this.stopped) return;
+    if (this.prng.chance(this.profile.collect)) this.host.send("collect", {}, () => {});
+    if (this.prng.chance(this.profile.admin)) this.act();
+    this.start();
+  }
+
+  private act(): void {
+    const { host, prng } = this;
+    const { topic, group } = prng.pick(this.profile.groups);
+    const partitionKey = prng.pick(this.profile.partitionKeys);
+    const ignore = () => {};
+    switch (prng.weighted(MIX)) {
+      case "resetOffset":
+        return host.send("resetOffset", { topic, group, partitionKey, offset: this.someOffset(topic) }, ignore);
+      case "deleteMessage": {
+        const rows = this.present(topic);
+        if (rows.length === 0) return;
+        const { id, partitionKey: key } = prng.pick(rows);
+        return host.send("deleteMessage", { topic, id, partitionKey: key }, ignore);
+      }
+      case "purgeMessages":
+        return host.send("purgeMessages", { topic }, ignore);
+      case "redrive":
+        return host.send("redrive", { topic, ids: null, group: prng.chance(0.5) ? group : null, limit: prng.pick([null, 1, 10]) }, ignore);
+      case "purgeDeadLetters":
+        return host.send("purgeDeadLetters", { topic }, ignore);
+      case "releaseLease":
+        return host.send("releaseLease", { topic, group, partitionKey }, ignore);
+      case "pause":
+        return this.pause(prng.pick(this.profile.groups));
+      case "putTopic": {
+        const { retentionMs, maxRetentionMs } = this.profile;
+        return host.send("putTopic", { topic, settings: { retentionMs, maxRetentionMs } }, ignore);
+      }
+      case "deleteGroup":
+        return host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
+      case "look":
+        return this.lookAround(topic, group);
+    }
+  }
+
+  private pause(plan: GroupPlan): void {
+    const { topic, group } = plan;
+    this.host.send("putGroup", { topic, group, settings: { ...plan.settings, paused: true } }, () => {
+      this.world.after(this.prng.int(100, 4000), "resume", () =>
+        this.host.send("putGroup", { topic, group, settings: { ...plan.settings, paused: false } }, () => {}),
+      );
+    });
+  }
+
+  /** Calls that change nothing. */
+  private lookAround(topic: string, group: string): void {
+    const ignore = () => {};
+    this.host.send("getTopic", { topic }, ignore);
+    this.host.send("lag", { topic, group, after: null, limit: 10 }, ignore);
+    this.host.send("leases", { topic, group, staleForMs: null }, ignore);
+    this.host.send("deadLetters", { topic, after: 0, limit: 10 }, ignore);
+    this.host.send("listMessages", { topic, partitionKey: null, after: 0, limit: 10 }, ignore);
+  }
+
+  private present(topic: string) {
+    return this.host.history.rows.filter((row) => row.topic === topic && row.vanishedSeq === null);
+  }
+
+  /** The beginning, or a message, or just before it. */
+  private someOffset(topic: string): number {
+    const rows = this.present(topic);
+    if (rows.length === 0 || this.prng.chance(0.3)) return 0;
+    return this.prng.pick(rows).offset - this.prng.int(0, 1);
+  }
+}
