@@ -26,7 +26,7 @@ const INSERT = `
 export class TenantObject extends DurableObject {
   private lastOffset = 0;
 
-  constructor(ctx: DurableObjectState, env: unknown) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
     const { sql } = ctx.storage;
     if (sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'queue_messages'").toArray().length === 0) {

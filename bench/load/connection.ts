@@ -102,7 +102,7 @@ export function requestHead(method: string, url: string, path: string, token: st
 export function parseReply(bytes: Buffer): Reply | { neededBytes: number } {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return { neededBytes: bytes.length + 1 };
-  const head = bytes.latin1Slice(0, headEnd).toLowerCase();
+  const head = bytes.toString("latin1", 0, headEnd).toLowerCase();
   const status = /^http\/1\.1 ([0-9]{3}) /.exec(`${head} `)?.[1];
   if (status === undefined) throw new Error(`not an HTTP reply: ${head.slice(0, 100)}`);
   const bodyStart = headEnd + HEAD_END.length;
@@ -122,7 +122,7 @@ function readChunks(bytes: Buffer, start: number, status: number): Reply | { nee
   for (let at = start; ; ) {
     const lineEnd = bytes.indexOf("\r\n", at);
     if (lineEnd < 0) return { neededBytes: bytes.length + 1 };
-    const size = Number.parseInt(bytes.latin1Slice(at, lineEnd), 16);
+    const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
     if (!Number.isSafeInteger(size)) throw new Error("a chunk has no size");
     const end = lineEnd + 2 + size;
     if (bytes.length < end + 2) return { neededBytes: end + 2 };

@@ -45,6 +45,11 @@ export class Flow {
     return this.published - this.settledMessages;
   }
 
+  /** Producers wait for subscribers. */
+  get isFull(): boolean {
+    return this.backlog + BATCH > MAX_BACKLOG;
+  }
+
   async start(): Promise<void> {
     for (let opened = 0; opened < PRODUCERS + SUBSCRIBERS; opened++) {
       this.clients.push(await QueueClient.open(this.options.target));
@@ -87,7 +92,7 @@ export class Flow {
   private async roomForBatch(atMs: number): Promise<void> {
     const waitMs = this.options.ratePerSecond === null ? 0 : atMs - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    while (this.publishing && this.backlog + BATCH > MAX_BACKLOG) {
+    while (this.publishing && this.isFull) {
       await new Promise<void>((resolve) => this.wakeProducers.push(resolve));
     }
   }

@@ -53,7 +53,7 @@ const ID = '"id":"';
  * neither of the names. Throws where a delivery has a receipt and no ID of ours.
  */
 export function scanDeliveries(reply: Buffer): Received {
-  const text = reply.latin1Slice();
+  const text = reply.toString("latin1");
   const receipts: string[] = [];
   const numbers: number[] = [];
   for (let at = text.indexOf(RECEIPT); at >= 0; at = text.indexOf(RECEIPT, at)) {

@@ -20,7 +20,7 @@ export class MeterReader {
   async take(): Promise<Meter> {
     const { status, body } = await this.connection.request(this.head, "");
     if (status !== 200) throw new Error(`meter: ${status}`);
-    return JSON.parse(body.latin1Slice()) as Meter;
+    return JSON.parse(body.toString()) as Meter;
   }
 
   close(): void {

@@ -55,7 +55,7 @@ export class QueueClient {
   async call<T>(method: string, path: string, body: unknown = null): Promise<T> {
     const text = body === null ? "" : JSON.stringify(body);
     const reply = await this.connection.request(this.head(method, path), text);
-    return JSON.parse(expectOk(`${method} ${path}`, reply).latin1Slice()) as T;
+    return JSON.parse(expectOk(`${method} ${path}`, reply).toString()) as T;
   }
 
   /** A call that answers nothing. */

@@ -29,7 +29,7 @@ export async function measurePublish(
   size: { rounds: number; roundMs: number },
   progress: (line: string) => void,
 ): Promise<PublishFigures> {
-  return withServer(process.env.H9_ENTRY ?? null, (product) =>
+  return withServer(null, (product) =>
     withServer(FLOOR_ENTRY, async (floor) => {
       const figures: PublishFigures = { publish: noRates(), floor: noRates() };
       for (const batch of BATCHES) {

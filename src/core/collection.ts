@@ -89,13 +89,11 @@ function isTooYoung(entry: CollectionEntry, view: CollectionView, settledThrough
   return entry.publishedAtMs + keptMs > view.nowMs;
 }
 
+/** Its retention has passed, or it would have been too young. */
 function goes(entry: CollectionEntry, view: CollectionView, expired: ExpiredEntry[]): boolean {
-  const { groups, nowMs } = view;
-  const tooOld = entry.dueAtMs + view.maxRetentionMs <= nowMs;
-  const retained = entry.publishedAtMs + view.retentionMs > nowMs;
-  if (!tooOld && (retained || groups.length === 0)) return false;
-  const missing = groups.filter((group) => isUnsettled(group, entry));
-  if (missing.length > 0 && !tooOld) return false;
+  const missing = view.groups.filter((group) => isUnsettled(group, entry));
+  const isSettled = view.groups.length > 0 && missing.length === 0;
+  if (!isSettled && entry.dueAtMs + view.maxRetentionMs > view.nowMs) return false;
   if (missing.some((group) => isDying(group, entry))) return false;
   for (const { group } of missing) expired.push({ group, entry });
   return true;

@@ -16,10 +16,18 @@ export const LANES_PER_MESSAGE = 4;
 export const MAX_READ_ROUNDS = 16;
 /** Lanes read one by one in one round. */
 export const MAX_LANE_READS = 100;
-/** While fewer lanes than this are ready, passes look further ahead in the log. */
-export const LOOK_AHEAD_LANES = 32;
+/**
+ * While fewer lanes than this have work, a receive reads on before it grants, and passes look further ahead in
+ * the log quickly: what lies behind a few deep or stuck lanes must not wait for them.
+ */
+export const FEW_LANES = 32;
+/** From here on passes look ahead no more: so many lanes in turn are fair enough, and each costs memory. */
+export const ENOUGH_LANES = 10_000;
 export const LOOK_AHEAD_ENTRIES = 500;
+/** What a receive reads on for itself. */
+export const LOOK_AHEAD_NOW_ENTRIES = 200;
 export const LOOK_AHEAD_PAUSE_MS = 20;
+export const SLOW_LOOK_AHEAD_PAUSE_MS = 250;
 /** Backoff of reads after the log failed. */
 export const MIN_LOG_BACKOFF_MS = 100;
 export const MAX_LOG_BACKOFF_MS = 3000;

@@ -58,6 +58,7 @@ export async function collectTopic(
     budget.deletes -= done?.deleted ?? 0;
     if (!done || done.finished || page.length < maxEntries) {
       const empty = from.afterOffset === 0 && kept === 0 && !done?.finished;
+      if (empty) await endReadingLanes(tenant, topic);
       return { deleted, resumeAfter: null, empty };
     }
     afterOffset = done.decidedThrough;
@@ -175,6 +176,28 @@ function expire(group: GroupState, entries: readonly CollectionEntry[], nowMs: n
   for (const lane of touched) group.touch(lane, nowMs);
   group.progress.expired += entries.length;
   group.touchProgress();
+}
+
+/**
+ * The topic holds nothing: lanes that were to read on have nothing to read, and would say so at the next receive
+ * only, which may never come. What was scanned since the tail was read is left to them.
+ */
+async function endReadingLanes(tenant: Tenant, topic: string): Promise<void> {
+  for (const { key, index } of await groupsOf(tenant, topic)) {
+    if (![...index.lanes.values()].some((lane) => lane.behind)) continue;
+    const { offset: tailOffset } = await tenant.log.tail(topic);
+    const stored = await tenant.log.countEntries(topic, { afterOffset: 0, maxCount: 1 });
+    const group = await tenant.group(topic, key.group);
+    if (stored > 0 || !group || group.progress.scanOffset > tailOffset) continue;
+    tenant.change(group, (nowMs) => {
+      for (const lane of [...group.index.lanes.values()]) {
+        if (!lane.behind || lane.window.length > 0) continue;
+        lane.behind = false;
+        lane.changes.state = true;
+        group.touch(lane, nowMs);
+      }
+    });
+  }
 }
 
 /** A reset is remembered for what was there before it: with the partition's last message it can go. */

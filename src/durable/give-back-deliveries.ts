@@ -1,3 +1,4 @@
+import type { Lane } from "../core/lane.ts";
 import type { GroupState } from "./group-state.ts";
 
 /** A delivery as its receipt names it. */
@@ -31,6 +32,16 @@ export function giveBackDeliveries(
       epoch: 0,
       reason: holder.reason,
     });
+    // The grant is undone, and with it the lease, unless the subscriber still works on the lane.
+    if (lane.lease?.subscriber === holder.subscriber && !isDelivering(lane, holder.subscriber))
+      lane.setLease(null);
     group.touch(lane, nowMs);
   }
+}
+
+function isDelivering(lane: Lane, subscriber: string): boolean {
+  return (
+    lane.runs.some((run) => run.subscriber === subscriber) ||
+    lane.exceptions.some((exception) => exception.state === "inFlight" && exception.subscriber === subscriber)
+  );
 }

@@ -1,4 +1,9 @@
-import { LOOK_AHEAD_LANES } from "../core/dispatch-limits.ts";
+import {
+  ENOUGH_LANES,
+  FEW_LANES,
+  LOOK_AHEAD_PAUSE_MS,
+  SLOW_LOOK_AHEAD_PAUSE_MS,
+} from "../core/dispatch-limits.ts";
 import { Lane, type LaneChanges } from "../core/lane.ts";
 import { LaneIndex } from "../core/lane-index.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
@@ -66,11 +71,16 @@ export class GroupState {
     };
   }
 
-  /** Is it worth reading on although nobody is short of messages? What lies behind a deep lane must be found. */
-  get wantsLookAhead(): boolean {
-    return (
-      !this.gone && !this.atTail && !this.record.settings.paused && this.index.readyCount() < LOOK_AHEAD_LANES
-    );
+  /** Few lanes have work and the log holds more: a deep lane may hide others. */
+  get hasFewLanes(): boolean {
+    return !this.atTail && this.index.busyCount < FEW_LANES;
+  }
+
+  /** When a pass should read on although nobody is short of messages; null when it need not. */
+  get lookAheadPauseMs(): number | null {
+    if (this.gone || this.atTail || this.record.settings.paused || this.index.busyCount >= ENOUGH_LANES)
+      return null;
+    return this.hasFewLanes ? LOOK_AHEAD_PAUSE_MS : SLOW_LOOK_AHEAD_PAUSE_MS;
   }
 
   lane(partitionKey: string): Lane | undefined {

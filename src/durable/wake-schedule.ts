@@ -1,4 +1,4 @@
-import { LOOK_AHEAD_ENTRIES, LOOK_AHEAD_PAUSE_MS } from "../core/dispatch-limits.ts";
+import { LOOK_AHEAD_ENTRIES } from "../core/dispatch-limits.ts";
 import { pumpGroup } from "./commands/take.ts";
 import { copyDeadLetters } from "./dead-letter-pass.ts";
 import type { GroupState } from "./group-state.ts";
@@ -92,26 +92,26 @@ export class WakeSchedule {
   }
 
   /**
-   * Few lanes are ready and the log holds more: reads on in the background, so that what lies behind a deep
-   * or stuck lane is found. Goes on only while somebody asks.
+   * Reads on in the background, so that what lies behind deep or stuck lanes is found. Goes on only while
+   * somebody asks.
    */
-  lookAhead(ref: { topic: string; group: string }): void {
-    const name = groupName(ref);
-    if (this.lookingAhead.has(name)) return;
+  lookAhead(group: GroupState): void {
+    const pauseMs = group.lookAheadPauseMs;
+    const name = groupName(group.key);
+    if (pauseMs === null || this.lookingAhead.has(name)) return;
     this.lookingAhead.add(name);
-    this.tenant.ports.timers.after(LOOK_AHEAD_PAUSE_MS, () => {
+    this.tenant.ports.timers.after(pauseMs, () => {
       this.lookingAhead.delete(name);
-      this.lookAheadOnce(ref).catch((error) => this.tenant.ports.report("look-ahead", error));
+      this.lookAheadOnce(group.key).catch((error) => this.tenant.ports.report("look-ahead", error));
     });
   }
 
   private async lookAheadOnce(ref: { topic: string; group: string }): Promise<void> {
     const group = await this.tenant.group(ref.topic, ref.group);
-    if (!group?.wantsLookAhead) return;
+    if (!group || group.lookAheadPauseMs === null) return;
     await this.tenant.reader(ref).read({ lanes: [], tailEntries: LOOK_AHEAD_ENTRIES });
     this.pump(ref);
-    const asking = this.tenant.askingSubscribers(group, this.tenant.nowMs());
-    if (asking.size > 0 && group.wantsLookAhead) this.lookAhead(ref);
+    if (this.tenant.askingSubscribers(group, this.tenant.nowMs()).size > 0) this.lookAhead(group);
   }
 
   /** What is due now, over all groups. Never throws: a failing group is reported and tried again. */

@@ -1,7 +1,7 @@
 /**
  * A receipt names one delivery: group generation, offset and the nonce stored with the delivery. It also says
- * which partition to look in, and a checksum of tenant, topic and group tells a receipt of another place
- * from one that is only too old. It is no secret beyond its nonce; guessing 64 random bits is the attack.
+ * which partition to look in. A checksum over all of it and the names of tenant, topic and group tells a receipt
+ * of another place, or a damaged one, from one that is only too old. Its secret is the nonce: 64 random bits.
  *
  * Text form: `1.<checksum>.<generation>.<offset>.<nonce>.<partition key in base64url>`, numbers in base 36.
  */
@@ -21,16 +21,19 @@ export interface ReceiptScope {
 /** Longer than the longest receipt that we make: 255 four-byte code points in base64url, and the numbers. */
 export const MAX_RECEIPT_CHARS = 1500;
 
-const PATTERN = /^1\.([0-9a-z]{1,7})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/;
+const PATTERN =
+  /^1\.([0-9a-z]{1,7})\.(([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{16})\.([A-Za-z0-9_-]+))$/;
 
 /** Makes the receipts of one scope; what they share is computed once. */
 export class ReceiptMaker {
-  private readonly prefix: string;
+  private readonly scopeHash: number;
+  private readonly generation: string;
   private lastKey = "";
   private lastEncodedKey = "";
 
   constructor(scope: ReceiptScope, generation: number) {
-    this.prefix = `1.${checksum(scope)}.${generation.toString(36)}.`;
+    this.scopeHash = hashOfScope(scope);
+    this.generation = generation.toString(36);
   }
 
   make(offset: number, nonce: string, partitionKey: string): string {
@@ -38,7 +41,8 @@ export class ReceiptMaker {
       this.lastKey = partitionKey;
       this.lastEncodedKey = encodeKey(partitionKey);
     }
-    return `${this.prefix}${offset.toString(36)}.${nonce}.${this.lastEncodedKey}`;
+    const rest = `${this.generation}.${offset.toString(36)}.${nonce}.${this.lastEncodedKey}`;
+    return `1.${checksum(this.scopeHash, rest)}.${rest}`;
   }
 }
 
@@ -47,46 +51,41 @@ export function parseReceipt(text: string, scope: ReceiptScope): Receipt | null 
   if (text.length > MAX_RECEIPT_CHARS) return null;
   const parts = PATTERN.exec(text);
   if (!parts) return null;
-  const [, check, generation, offset, nonce, key] = parts as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  if (check !== checksum(scope)) return null;
-  const partitionKey = decodeKey(key);
+  const [, check, rest, generation, offset, nonce, key] = parts as unknown as string[] & { length: 7 };
+  if (check !== checksum(hashOfScope(scope), rest as string)) return null;
+  const partitionKey = decodeKey(key as string);
   if (partitionKey === null) return null;
   const receipt = {
-    generation: Number.parseInt(generation, 36),
-    offset: Number.parseInt(offset, 36),
-    nonce,
+    generation: Number.parseInt(generation as string, 36),
+    offset: Number.parseInt(offset as string, 36),
+    nonce: nonce as string,
     partitionKey,
   };
   return Number.isSafeInteger(receipt.offset) && Number.isSafeInteger(receipt.generation) ? receipt : null;
 }
 
 let lastScope: ReceiptScope | null = null;
-let lastChecksum = "";
+let lastScopeHash = 0;
 
-/** FNV-1a, 32 bits, of the scope's names; none of them can hold a line break. */
-function checksum(scope: ReceiptScope): string {
-  if (
-    lastScope &&
-    lastScope.tenant === scope.tenant &&
-    lastScope.topic === scope.topic &&
-    lastScope.group === scope.group
-  ) {
-    return lastChecksum;
-  }
-  let hash = 0x811c9dc5;
-  for (const char of `${scope.tenant}\n${scope.topic}\n${scope.group}`) {
-    hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193);
-  }
-  lastScope = { tenant: scope.tenant, topic: scope.topic, group: scope.group };
-  lastChecksum = (hash >>> 0).toString(36);
-  return lastChecksum;
+/** None of the names can hold a line break. */
+function hashOfScope(scope: ReceiptScope): number {
+  const { tenant, topic, group } = scope;
+  if (lastScope?.tenant === tenant && lastScope.topic === topic && lastScope.group === group)
+    return lastScopeHash;
+  lastScope = { tenant, topic, group };
+  lastScopeHash = hashed(0x811c9dc5, `${tenant}\n${topic}\n${group}\n`);
+  return lastScopeHash;
+}
+
+function checksum(scopeHash: number, rest: string): string {
+  return (hashed(scopeHash, rest) >>> 0).toString(36);
+}
+
+/** FNV-1a, 32 bits, of ASCII text, from `start` on. */
+function hashed(start: number, text: string): number {
+  let hash = start;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
 }
 
 function encodeKey(partitionKey: string): string {

@@ -151,6 +151,15 @@ describe("reject", () => {
     expect(await api.settleOne(topic, "g", { receipt, action: "ack" })).toBe("settled");
   });
 
+  test("with dead letters off drops and counts", async () => {
+    const { topic, receipt } = await delivered({ deadLetters: false });
+    expect(await api.settle(topic, "g", [{ receipt, action: "reject" }])).toEqual([
+      { receipt, status: "ok" },
+    ]);
+    expect(await api.getTopic(topic)).toMatchObject({ groups: [{ backlog: 0, inFlight: 0, dropped: 1 }] });
+    expect(await api.deadLetters(topic)).toEqual([]);
+  });
+
   test("a reason is cut to 1,000 characters", async () => {
     const { topic, receipt } = await delivered();
     await api.settle(topic, "g", [{ receipt, action: "reject", reason: "r".repeat(1500) }]);

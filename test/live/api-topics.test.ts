@@ -41,6 +41,9 @@ describe("PUT", () => {
     const json = { retentionMs: 2000, maxRetentionMs: 1999 };
     expectProblem(await api.request("PUT", `topics/${topic}`, { json }), "invalid-request", "maxRetentionMs");
     expectProblem(await api.request("GET", `topics/${topic}`), "not-found");
+    const longerThanDefault = { json: { retentionMs: 8 * DAY_MS } };
+    expectProblem(await api.request("PUT", `topics/${topic}`, longerThanDefault), "invalid-request");
+    expectProblem(await api.request("GET", `topics/${topic}`), "not-found");
     await api.putTopic(topic, { retentionMs: 2000, maxRetentionMs: 2000 });
   });
 

@@ -26,6 +26,8 @@ export interface RequestOptions {
   json?: unknown;
   /** Sent as it is, in place of `json`. */
   text?: string | Uint8Array;
+  /** Sent in chunks, without a length. */
+  stream?: ReadableStream;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
@@ -69,7 +71,7 @@ export async function exchange<T>(
 ): Promise<Reply<T>> {
   const headers: Record<string, string> = { ...options.headers };
   if (token !== null) headers.authorization = `Bearer ${token}`;
-  const body = options.json === undefined ? options.text : JSON.stringify(options.json);
+  const body = options.stream ?? (options.json === undefined ? options.text : JSON.stringify(options.json));
   if (options.json !== undefined) headers["content-type"] ??= "application/json";
   const deadline = AbortSignal.timeout(REQUEST_DEADLINE_MS);
   const response = await fetch(url, {
@@ -77,6 +79,7 @@ export async function exchange<T>(
     headers,
     signal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
     ...(body === undefined ? {} : { body }),
+    ...(options.stream ? { duplex: "half" } : {}),
   });
   const text = await response.text();
   expect(response.headers.get("x-request-id"), `${method} ${url}`).toMatch(/\S/);

@@ -310,6 +310,23 @@ describe("other requests", () => {
     expectProblem(prototype, "invalid-request");
   });
 
+  test("a body in chunks without a length is read, and refused when it is endless", async () => {
+    const chunks = (count: number, tail: string) =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode('{"messages":['));
+          for (let i = 0; i < count; i++) controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20));
+          controller.enqueue(new TextEncoder().encode(tail));
+          controller.close();
+        },
+      });
+    const send = (body: ReadableStream) => api.request("POST", `topics/${topic}/messages`, { stream: body });
+    const fits = await send(chunks(1, '{"id":"x","partitionKey":"k","body":1}]}'));
+    expect(fits.status, fits.text).toBe(200);
+    expectProblem(await send(chunks(12, "]}")), "payload-too-large");
+    expect(ids(await api.listMessages(topic))).toEqual(["before", "x"]);
+  });
+
   test("an endless body is refused", async () => {
     const text = `{"subscriber":"s"${" ".repeat(9 * 1024 * 1024)}}`;
     const reply = await api.request("POST", `topics/${topic}/groups/g/receive`, { text });

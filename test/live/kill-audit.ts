@@ -68,6 +68,10 @@ export class KillAudit {
     this.#record(group).acked.set(delivery.id, delivery);
   }
 
+  notYetAcked(group: string): number {
+    return this.#acceptedCount() - this.#record(group).acked.size;
+  }
+
   /** Everything that must hold once the queue is drained. */
   finish(): string[] {
     for (const [name, record] of this.#groups) {
@@ -89,7 +93,11 @@ export class KillAudit {
       confirmedAcks: record.acked.size,
       firstAttempts: [...record.firsts.values()].reduce((sum, firsts) => sum + firsts.length, 0),
     }));
-    return { accepted: [...this.accepted.values()].reduce((sum, count) => sum + count, 0), groups };
+    return { accepted: this.#acceptedCount(), groups };
+  }
+
+  #acceptedCount(): number {
+    return [...this.accepted.values()].reduce((sum, count) => sum + count, 0);
   }
 
   #record(group: string): GroupRecord {

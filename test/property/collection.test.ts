@@ -9,7 +9,9 @@ const RUNS = 2000;
 
 /** Entries of the page that a range of the plan covers. */
 function covered(entries: readonly CollectionEntry[], plan: CollectionPlan): CollectionEntry[] {
-  return entries.filter(({ offset }) => plan.ranges.some(({ first, last }) => first <= offset && offset <= last));
+  return entries.filter(({ offset }) =>
+    plan.ranges.some(({ first, last }) => first <= offset && offset <= last),
+  );
 }
 
 /** G10 in its own words. */
@@ -40,7 +42,8 @@ describe("planCollection", () => {
     holds(
       fc.property(collectionCase, (one) => {
         const plan = planCollection(one.entries, one.view);
-        for (const entry of covered(one.entries, plan)) expect(mayGo(entry, one), `offset ${entry.offset}`).toBe(true);
+        for (const entry of covered(one.entries, plan))
+          expect(mayGo(entry, one), `offset ${entry.offset}`).toBe(true);
       }),
       RUNS,
     );
@@ -88,7 +91,9 @@ describe("planCollection", () => {
         const plan = planCollection(one.entries, one.view);
         const counted = plan.expired.map(({ group, entry }) => `${group} ${entry.offset}`).sort();
         const expected = covered(one.entries, plan).flatMap(({ offset }) =>
-          [...one.unsettled].filter(([, offsets]) => offsets.has(offset)).map(([group]) => `${group} ${offset}`),
+          [...one.unsettled]
+            .filter(([, offsets]) => offsets.has(offset))
+            .map(([group]) => `${group} ${offset}`),
         );
         expect(counted).toEqual(expected.sort());
       }),

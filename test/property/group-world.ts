@@ -106,21 +106,22 @@ export class GroupWorld {
     this.index.place(lane, this.rules, this.nowMs);
   }
 
-  /** The lane that the step was about, when it was about one. */
   take(next: Step): void {
     switch (next.kind) {
       case "pass":
         this.nowMs += next.ms;
         this.index.advance(this.rules, this.nowMs);
-        return;
+        break;
       case "pause":
         this.paused = !this.paused;
-        return this.placeAll();
+        this.placeAll();
+        break;
       case "limit":
         this.maxInFlight = next.maxInFlight;
-        return this.placeAll();
+        this.placeAll();
+        break;
       default:
-        return this.change(this.lanes[next.key] as Lane, next);
+        this.change(this.lanes[next.key] as Lane, next);
     }
   }
 

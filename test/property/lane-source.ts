@@ -13,9 +13,16 @@ export const NOW_MS = 1_000_000;
 const SUBSCRIBERS = ["ann", "bob", "cid"] as const;
 
 export const subscriber = fc.constantFrom(...SUBSCRIBERS);
-/** Around now, with now itself and its neighbours as likely as all others together. */
+const SHORT_RETENTION_MS = 1000;
+/** Around now; half of them at an instant at which something begins or ends, or beside it. */
 const instantMs = fc.oneof(
-  fc.constantFrom(NOW_MS - 1, NOW_MS, NOW_MS + 1),
+  fc.constantFrom(
+    NOW_MS - 1,
+    NOW_MS,
+    NOW_MS + 1,
+    NOW_MS - SHORT_RETENTION_MS,
+    NOW_MS - SHORT_RETENTION_MS + 1,
+  ),
   fc.integer({ min: NOW_MS - 3000, max: NOW_MS + 3000 }),
 );
 const attempt = fc.integer({ min: 1, max: 5 });
@@ -23,7 +30,7 @@ const attempt = fc.integer({ min: 1, max: 5 });
 export const rules: fc.Arbitrary<WalkRules> = fc.record({
   maxInFlight: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 1000 })),
   maxAttempts: fc.option(fc.integer({ min: 1, max: 5 }), { nil: null }),
-  maxRetentionMs: fc.constantFrom(1000, 1500, 10_000_000),
+  maxRetentionMs: fc.constantFrom(SHORT_RETENTION_MS, 1500, 10_000_000),
   freshAllowed: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
   nowMs: fc.constant(NOW_MS),
 });

@@ -108,31 +108,41 @@ export class LaneWorld {
   take(next: Step): void {
     switch (next.kind) {
       case "publish":
-        this.publish(next.gap, next.delayMs);        break;
+        this.publish(next.gap, next.delayMs);
+        break;
       case "readTail":
-        this.readTail(next.count);        break;
+        this.readTail(next.count);
+        break;
       case "readLane":
-        this.readLane(next.count);        break;
+        this.readLane(next.count);
+        break;
       case "readDue":
-        this.readDue();        break;
+        this.readDue();
+        break;
       case "take":
-        this.grant(next.count);        break;
+        this.grant(next.count);
+        break;
       case "reload":
-        this.reload();        break;
+        this.reload();
+        break;
       case "settleDying":
         for (const { offset } of this.lane.exceptions.filter((e) => e.state === "dying")) this.settle(offset);
-        return;
+        break;
       case "drop":
-        this.drop(next.which);        break;
+        this.drop(next.which);
+        break;
       case "reset":
-        this.reset(next.which);        break;
+        this.reset(next.which);
+        break;
       case "lease":
-        this.lease(next.owner);        break;
+        this.lease(next.owner);
+        break;
       case "pass":
         this.nowMs += next.ms;
-        return;
+        break;
       default:
-        this.settleOne(next.kind, next.which, next.ms);        break;
+        this.settleOne(next.kind, next.which, next.ms);
+        break;
     }
   }
 

@@ -8,7 +8,7 @@ import { type WalkRules, walk } from "../../src/core/walk.ts";
 import { laneCase, NOW_MS, rules, subscriber } from "./lane-source.ts";
 import { holds } from "./replay.ts";
 
-const RUNS = 800;
+const RUNS = 400;
 const ME = "ann";
 
 interface Group {

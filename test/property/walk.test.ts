@@ -7,7 +7,7 @@ import { holds } from "./replay.ts";
 import { modelInFlight, modelNext, modelWalk } from "./walk-model.ts";
 
 const maxGrants = fc.integer({ min: 1, max: 12 });
-const RUNS = 1500;
+const RUNS = 800;
 
 function isExpired(entry: LaneEntry, { maxRetentionMs, nowMs }: WalkRules): boolean {
   return entry.dueAtMs + maxRetentionMs <= nowMs;

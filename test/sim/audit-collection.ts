@@ -1,12 +1,11 @@
-import { type AuditModel, ENDLESS, type GroupAudit } from "./audit-model.ts";
+import { type AuditModel, ENDLESS } from "./audit-model.ts";
 import type { Call, LogRow } from "./history.ts";
 
 /** G10, and G8's memory: whatever vanished from the log was allowed to. */
 export function auditCollection(model: AuditModel): void {
   for (const row of model.history.rows) {
     if (row.vanishedSeq === null || wasRemovedByCall(model, row)) continue;
-    const clockMs = model.history.highestClockMs(row.vanishedSeq, row.publishedAtMs);
-    const highestMs = Math.max(clockMs, vanishedClockMs(model, row));
+    const highestMs = model.history.highestClockMs(row.vanishedSeq, row.vanishedClockMs);
     if (highestMs >= row.dueAtMs + model.profile.maxRetentionMs) continue;
     auditVanished(model, row, highestMs);
   }
@@ -21,19 +20,10 @@ function auditVanished(model: AuditModel, row: LogRow, clockMs: number): void {
   }
   const seq = row.vanishedSeq ?? ENDLESS;
   const groups = model.groups.filter((group) => group.topic === row.topic && !group.loose && group.madeBySeq < seq);
-  for (const group of groups) if (!isSettled(model, group, row, seq, clockMs)) {
+  for (const group of groups) {
+    if (model.maySettled(group, row, seq, clockMs)) continue;
     history.violate("G10", `${what} vanished although ${group.group} had not settled it`);
   }
-}
-
-function isSettled(model: AuditModel, group: GroupAudit, row: LogRow, seq: number, clockMs: number): boolean {
-  return model.maySettled(group, row, seq, clockMs);
-}
-
-/** Highest reading of the clock when it was seen gone. */
-function vanishedClockMs(model: AuditModel, row: LogRow): number {
-  const after = model.history.calls.find((call) => call.startSeq > (row.vanishedSeq ?? ENDLESS));
-  return after?.startClockMs ?? model.history.clockMs();
 }
 
 function wasRemovedByCall(model: AuditModel, row: LogRow): boolean {

@@ -14,6 +14,7 @@ export function auditDeadLetters(model: AuditModel, group: GroupAudit): void {
       history.violate("G2", `${model.describe(group, row)} has ${copies.length} dead letters for one failure`);
     }
     auditDecided(model, group, row, copies);
+    if (copies.length === 0) auditMissing(model, group, row);
   }
 }
 
@@ -38,6 +39,22 @@ function auditDecided(model: AuditModel, group: GroupAudit, row: LogRow, copies:
   }
 }
 
+/** A message that can have ended only by failing has its dead letter. */
+function auditMissing(model: AuditModel, group: GroupAudit, row: LogRow): void {
+  const { history } = model;
+  if (!group.settings.deadLetters || row.vanishedSeq !== null || model.covers(group, row) !== "yes") return;
+  const endSeq = history.seq();
+  const endMs = history.clockMs();
+  if (model.interfered(group, row, 0, endSeq) || model.mayHaveExpired(row, endSeq, endMs)) return;
+  const mayBeAcked = (group.deliveries.get(row) ?? []).some(({ view }) =>
+    model
+      .settlements(view.receipt)
+      .some(({ settlement, status }) => settlement.action === "ack" && (status === "ok" || status === null)),
+  );
+  if (mayBeAcked || !model.mayHaveFailed(group, row, endSeq, endMs)) return;
+  history.violate("G2", `${model.describe(group, row)} failed and has no dead letter`);
+}
+
 function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   const { history } = model;
   const facts = copy.deadLetter;
@@ -55,7 +72,9 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   if (!lost && !deliveries.some(({ view }) => view.attempt === facts.attempts)) {
     history.violate("G2", `${what} says ${facts.attempts} attempts, which no delivery had`);
   }
-  auditReason(model, deliveries, copy, what);
+  // After a reset the message begins anew, its reasons too.
+  const anew = failed.some((row) => model.interfered(group, row, 0, copy.appearedSeq));
+  if (!anew) auditReason(model, deliveries, copy, what);
 }
 
 /** The last real reason: of those whose call was answered the latest, or one of those that were not. */

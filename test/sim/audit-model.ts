@@ -180,8 +180,11 @@ export class AuditModel {
   }
 
   private groupOf(plan: GroupPlan): GroupAudit {
-    const { topic, group, settings, subscribers } = plan;
+    const { topic, group, subscribers } = plan;
     const { history } = this;
+    // On a dead-letter topic attempts have no limit and failures make no further dead letters.
+    const ofDeadLetters = originalOf(topic) !== null;
+    const settings = ofDeadLetters ? { ...plan.settings, maxAttempts: ENDLESS, deadLetters: false } : plan.settings;
     const made = history.of("putGroup").filter(({ input }) => input.topic === topic && input.group === group);
     const rows = history.rows.filter((row) => row.topic === topic);
     const audit: GroupAudit = {
@@ -238,6 +241,15 @@ export class AuditModel {
       const { id, partitionKey } = call.input;
       if (call.input.topic === topic) add(call, (row) => row.id === id && row.partitionKey === partitionKey);
     }
+    const original = originalOf(topic);
+    for (const name of ["redrive", "purgeDeadLetters"] as const) {
+      for (const call of history.of(name)) if (call.input.topic === original) add(call, () => true);
+    }
     return found;
   }
+}
+
+/** The topic whose dead letters this one holds; null for an ordinary topic. */
+function originalOf(topic: string): string | null {
+  return topic.endsWith("_dlq") ? topic.slice(0, -"_dlq".length) : null;
 }

@@ -1,7 +1,6 @@
 import { lanesOf } from "./audit-deliveries.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
 import { isHeld } from "./audit-order.ts";
-import type { Call } from "./history.ts";
 
 /** A heartbeat may be forgotten by this part of a lease when the object goes. */
 const FORGOTTEN_PART = 8;
@@ -39,7 +38,7 @@ function auditHandover(
   where: string,
 ): void {
   const before = earlier[earlier.length - 1];
-  if (!before || !livesAt(model, group, before.subscriber, next)) return;
+  if (!before || !livesOn(model, group, before, next)) return;
   const released = model.history
     .of("releaseLease")
     .some(({ startSeq, endSeq, input }) => startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group);
@@ -59,24 +58,29 @@ function isSuperseded(model: AuditModel, group: GroupAudit, one: Delivery, next:
   return later || model.lost(group, one.seq, next.seq) > 0;
 }
 
-/** Surely: it made itself heard less than a lease ago, by any clock reading since, and did not leave. */
-function livesAt(model: AuditModel, group: GroupAudit, subscriber: string, at: Delivery): boolean {
+/**
+ * Surely alive all the time from its last grant in the lane until `next`: each heartbeat came less than a lease
+ * after the one before, by any reading of the clock, and it did not leave.
+ */
+function livesOn(model: AuditModel, group: GroupAudit, before: Delivery, next: Delivery): boolean {
   const { history } = model;
-  const leaseMs = group.settings.leaseDurationMs;
-  const ours = (call: Call) => {
+  const leaseMs = group.settings.leaseDurationMs - group.settings.leaseDurationMs / FORGOTTEN_PART;
+  let untilMs = before.clockMs + leaseMs;
+  const ours = history.calls.filter((call) => {
     const input = call.input as { topic?: string; group?: string; subscriber?: string };
-    return input.topic === group.topic && input.group === group.group && input.subscriber === subscriber;
-  };
-  const left = history.calls.filter((call) => call.name === "leave" && ours(call) && call.startSeq < at.seq);
-  for (const call of history.calls) {
-    if ((call.name !== "take" && call.name !== "heartbeat") || !ours(call) || !call.outcome?.ok) continue;
-    if ((call.endSeq ?? ENDLESS) >= at.seq) continue;
-    if (left.some(({ endSeq }) => (endSeq ?? ENDLESS) > call.startSeq)) continue;
-    const untilMs = history.lowestClockMs(call) + leaseMs - leaseMs / FORGOTTEN_PART;
-    const ranAhead = history.jumps.some(
-      ({ seq, beforeMs, afterMs }) => seq > call.startSeq && seq < at.seq && Math.max(beforeMs, afterMs) >= untilMs,
-    );
-    if (!ranAhead && at.clockMs < untilMs) return true;
+    if (input.topic !== group.topic || input.group !== group.group || input.subscriber !== before.subscriber) return false;
+    return (call.endSeq ?? ENDLESS) > before.seq && call.startSeq < next.seq;
+  });
+  if (ours.some(({ name }) => name === "leave")) return false;
+  if (history.jumps.some(({ seq }) => seq > before.seq && seq < next.seq)) return false;
+  const beats = ours.filter(
+    ({ name, outcome, endSeq }) =>
+      (name === "take" || name === "heartbeat") && outcome?.ok && (endSeq ?? ENDLESS) < next.seq,
+  );
+  beats.sort((a, b) => (a.endSeq ?? ENDLESS) - (b.endSeq ?? ENDLESS));
+  for (const beat of beats) {
+    if (beat.endClockMs >= untilMs) return false;
+    untilMs = Math.max(untilMs, beat.startClockMs + leaseMs);
   }
-  return false;
+  return next.clockMs < untilMs;
 }

@@ -1,4 +1,8 @@
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit, type Settled } from "./audit-model.ts";
+import type { Call } from "./history.ts";
+
+/** Calls that end deliveries. */
+const ENDING = ["leave", "giveBack", "resetOffset"] as const;
 
 /** G5: a receipt works until its delivery ended, and never after. */
 export function auditReceipts(model: AuditModel, group: GroupAudit): void {
@@ -30,23 +34,28 @@ function auditAccepted(
       call !== one.call && status === "ok" && settlement.action !== "extend" && (call.endSeq ?? ENDLESS) < startSeq,
   );
   if (other) history.violate("G5", `${what} was accepted after a confirmed ${other.settlement.action} by the same receipt`);
-  const calls = history.calls.filter(
-    ({ outcome, startSeq: from, endSeq }) => outcome?.ok && from > delivery.seq && (endSeq ?? ENDLESS) < startSeq,
-  );
-  for (const { name, input } of calls) {
-    const sameGroup = "group" in input && input.group === group.group && "topic" in input && input.topic === group.topic;
-    if (!sameGroup) continue;
-    if (name === "leave" && "subscriber" in input && input.subscriber === delivery.subscriber) {
-      history.violate("G5", `${what} was accepted after its subscriber left`);
-    }
-    if (name === "giveBack" && "receipts" in input && input.receipts.includes(delivery.view.receipt)) {
-      history.violate("G5", `${what} was accepted after it was given back`);
-    }
-    if (name === "resetOffset" && "partitionKey" in input && input.partitionKey === delivery.row.partitionKey) {
-      history.violate("G5", `${what} was accepted after an offset reset`);
-    }
+  for (const call of ENDING.flatMap((name) => history.of(name) as unknown as Call[])) {
+    if (!call.outcome?.ok || call.startSeq <= delivery.seq || (call.endSeq ?? ENDLESS) >= startSeq) continue;
+    const ended = endedBy(call, group, delivery);
+    if (ended) history.violate("G5", `${what} was accepted after ${ended}`);
   }
   auditFlag(model, group, delivery, one, what);
+}
+
+/** What the call, answered well, certainly did to the delivery. */
+function endedBy(call: Call, group: GroupAudit, delivery: Delivery): string | null {
+  const input = call.input as {
+    topic?: string;
+    group?: string;
+    subscriber?: string;
+    receipts?: string[];
+    partitionKey?: string;
+  };
+  if (input.topic !== group.topic || input.group !== group.group) return null;
+  if (call.name === "leave" && input.subscriber === delivery.subscriber) return "its subscriber left";
+  if (call.name === "giveBack" && input.receipts?.includes(delivery.view.receipt)) return "it was given back";
+  if (call.name === "resetOffset" && input.partitionKey === delivery.row.partitionKey) return "an offset reset";
+  return null;
 }
 
 function auditFlag(model: AuditModel, group: GroupAudit, delivery: Delivery, one: Settled, what: string): void {

@@ -55,6 +55,8 @@ export interface LogRow {
   appearedSeq: number;
   vanishedNotBeforeSeq: number | null;
   vanishedSeq: number | null;
+  /** The clock when it was seen gone. */
+  vanishedClockMs: number;
 }
 
 interface Jump {
@@ -71,6 +73,7 @@ export interface Violation {
 export class History {
   readonly tenant: string;
   readonly calls: Call[] = [];
+  private readonly byName = new Map<CommandName, Call[]>();
   readonly grants: GrantNote[] = [];
   readonly rows: LogRow[] = [];
   readonly violations: Violation[] = [];
@@ -111,6 +114,9 @@ export class History {
       outcome: null,
     };
     this.calls.push(call as unknown as Call);
+    const alike = this.byName.get(name);
+    if (alike) alike.push(call as unknown as Call);
+    else this.byName.set(name, [call as unknown as Call]);
     return call;
   }
 
@@ -125,7 +131,7 @@ export class History {
   }
 
   of<N extends CommandName>(name: N): Call<N>[] {
-    return this.calls.filter((call) => call.name === name) as unknown as Call<N>[];
+    return (this.byName.get(name) ?? []) as unknown as Call<N>[];
   }
 
   /** Lowest reading of the clock during a call. */

@@ -42,6 +42,7 @@ export class LogObserver {
       if (seen.has(name)) continue;
       row.vanishedNotBeforeSeq = notBeforeSeq;
       row.vanishedSeq = seq;
+      row.vanishedClockMs = this.history.clockMs();
       this.present.delete(name);
     }
   }
@@ -65,5 +66,6 @@ function logRow(row: SqlRow, notBeforeSeq: number, appearedSeq: number): LogRow 
     appearedSeq,
     vanishedNotBeforeSeq: null,
     vanishedSeq: null,
+    vanishedClockMs: 0,
   };
 }

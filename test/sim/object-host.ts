@@ -4,7 +4,7 @@ import type { Ports } from "../../src/durable/ports.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import type { Outcome } from "../../src/protocol/tenant-calls.ts";
-import { compareCacheWithRows } from "./cache-check.ts";
+import { CacheCheck } from "./cache-check.ts";
 import { gatedLog, logUnreachable } from "./gated-log.ts";
 import { type Call, type GrantNote, History } from "./history.ts";
 import { LogObserver } from "./log-observer.ts";
@@ -44,6 +44,7 @@ export class ObjectHost {
   private readonly world: World;
   private readonly prng: Prng;
   private readonly observer: LogObserver;
+  private readonly cacheCheck: CacheCheck;
   private current: Incarnation | null = null;
   private crashIn: number | null = null;
   private crashAfterCommit = false;
@@ -54,8 +55,6 @@ export class ObjectHost {
   private drawn: GrantNote[] = [];
   /** Something of it ran in this step. */
   private moved = false;
-  /** A transaction ended in it, well or not: only they change what it remembers of a group. */
-  private transacted = false;
   private alarmRuns = false;
 
   constructor(tenant: string, world: World, prng: Prng, faults: Faults) {
@@ -69,6 +68,7 @@ export class ObjectHost {
       () => this.nowMs(),
     );
     this.observer = new LogObserver(this.sql, this.history);
+    this.cacheCheck = new CacheCheck(this.sql, this.history);
     migrate(this.sql, { nowMs: () => this.nowMs() }, OBJECT_SCHEMA);
   }
 
@@ -179,6 +179,7 @@ export class ObjectHost {
     const ports = this.portsOf(life, sql);
     const gated = gatedLog(log, (method, work) => this.gate(life, method, work));
     life.engine = new Engine(this.tenant, ports, gated, log);
+    this.cacheCheck.follow(life.engine.tenant);
     const { wake } = life.engine.tenant;
     const topicGrew = wake.topicGrew.bind(wake);
     wake.topicGrew = (topic) => {
@@ -245,7 +246,6 @@ export class ObjectHost {
   }
 
   private afterCommit(): void {
-    this.transacted = true;
     this.history.grants.push(...this.drawn);
     this.drawn = [];
     if (this.crashAfterCommit) this.crashInside();
@@ -253,6 +253,7 @@ export class ObjectHost {
 
   private wrote(query: string, params: readonly (string | number | null | Uint8Array)[]): void {
     this.observer.wrote(query);
+    this.cacheCheck.noteWrite(query);
     if (this.drawn.length === 0 || !/queue_delivery_(state|exceptions)/.test(query)) return;
     for (const note of this.drawn) {
       if (note.topic !== "") continue;
@@ -262,7 +263,6 @@ export class ObjectHost {
   }
 
   private rolledBack(): void {
-    this.transacted = true;
     this.drawn = [];
     this.observer.wrote("queue_messages");
   }
@@ -370,8 +370,6 @@ export class ObjectHost {
     if (!this.moved) return;
     this.moved = false;
     this.observer.look();
-    if (!this.transacted) return;
-    this.transacted = false;
-    if (this.current) compareCacheWithRows(this.current.engine.tenant, this.sql, this.history);
+    if (this.current) this.cacheCheck.afterStep(this.current.engine.tenant);
   }
 }

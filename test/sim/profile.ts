@@ -26,6 +26,7 @@ export interface Faults {
 }
 
 export interface GroupPlan {
+  /** A dead-letter topic as well: nobody publishes to it. */
   topic: string;
   group: string;
   settings: GroupSettings;
@@ -40,6 +41,8 @@ export interface Profile {
   publishers: number;
   /** Publishes of each publisher. */
   publishes: number;
+  /** Most messages of one publish. */
+  batch: number;
   /** A publisher waits for the answer before it goes on. */
   chained: number;
   delayed: number;
@@ -144,6 +147,14 @@ const SHAPES: Record<string, Shape> = {
     leave: 0.05,
     faults: CRASHES,
   },
+  "G3 lanes deeper than what is kept of them": {
+    batch: 70,
+    oneKey: true,
+    direct: 0.5,
+    delayed: 0.02,
+    behaviours: { ...CALM, ack: 30, nack: 1, lapse: 1 },
+    faults: { crash: 0.05 },
+  },
   "G4 owners come and go": { minSubscribers: 3, leave: 0.15, vanish: 0.1, behaviours: MIXED, waiting: 0.7, faults: { eviction: 0.1 } },
   "G5 receipts late and twice": {
     behaviours: { ...MIXED, late: 4, twice: 4, extend: 3, lapse: 3 },
@@ -192,6 +203,8 @@ export function profileOf(seed: number, prng: Prng): Profile {
   const groups = topics.flatMap((topic) =>
     Array.from({ length: prng.int(1, shape.maxGroups ?? 2) }, (_, at) => drawGroup(topic, `g${at}`, shape, prng)),
   );
+  const behaviours = shape.behaviours ?? CALM;
+  if (behaviours.reject > 0 && prng.chance(0.4)) groups.push(drawGroup(`${topics[0]}_dlq`, "menders", shape, prng));
   return {
     title,
     topics,
@@ -199,11 +212,12 @@ export function profileOf(seed: number, prng: Prng): Profile {
     groups,
     publishers: prng.int(1, 3),
     publishes: prng.int(4, 10),
+    batch: shape.batch ?? 5,
     chained: shape.chained ?? 0.5,
     delayed: shape.delayed ?? 0.05,
     duplicate: shape.duplicate ?? 0.05,
     direct: shape.direct ?? 0.05,
-    behaviours: shape.behaviours ?? CALM,
+    behaviours,
     leave: shape.leave ?? 0,
     vanish: shape.vanish ?? 0,
     giveBack: shape.giveBack ?? 0,

@@ -62,7 +62,7 @@ export class Publisher {
 
   private batch(): NewMessage[] {
     const messages: NewMessage[] = [];
-    const size = this.prng.int(1, 5);
+    const size = this.prng.int(1, this.profile.batch);
     for (let place = 0; place < size; place += 1) {
       const repeats = this.made > 0 && this.prng.chance(this.profile.duplicate);
       const number = repeats ? this.prng.int(1, this.made) : ++this.made;

@@ -1,13 +1,31 @@
+import { parseArgs } from "node:util";
+import { PROFILE_TITLES } from "./profile.ts";
 import { simulate } from "./simulation.ts";
 
 /**
- * Runs seeds and prints one line of JSON for each: `node test/sim/run-seeds.ts <from> <count> [lines]`.
- * With `lines`, the end of each trace as well.
+ * Runs seeds and prints one line of JSON for each:
+ *
+ *   node test/sim/run-seeds.ts --from 0 --count 100 [--title G5] [--until G5] [--lines 200]
+ *
+ * `title` keeps the seeds of profiles whose title begins so; `until` ends at the first violation of a guarantee;
+ * `lines` prints that much of the end of each trace.
  */
-const [from = "0", count = "1", lines = "0"] = process.argv.slice(2);
-for (let seed = Number(from); seed < Number(from) + Number(count); seed += 1) {
-  const result = await simulate(seed);
-  const { lines: trace, ...summary } = result;
+const { values } = parseArgs({
+  options: {
+    from: { type: "string", default: "0" },
+    count: { type: "string", default: "1" },
+    title: { type: "string", default: "" },
+    until: { type: "string" },
+    lines: { type: "string", default: "0" },
+  },
+});
+
+const end = Number(values.from) + Number(values.count);
+for (let seed = Number(values.from); seed < end; seed += 1) {
+  if (!PROFILE_TITLES[seed % PROFILE_TITLES.length]?.startsWith(values.title)) continue;
+  const { lines, ...summary } = await simulate(seed);
   console.log(JSON.stringify(summary));
-  if (Number(lines) > 0) console.log(trace.slice(-Number(lines)).join("\n"));
+  const wanted = Number(values.lines);
+  if (wanted > 0) console.log(lines.slice(-wanted).join("\n"));
+  if (summary.violations.some(({ guarantee }) => guarantee === values.until)) break;
 }

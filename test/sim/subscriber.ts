@@ -67,6 +67,11 @@ export class Subscriber {
   private onTake(takeId: string, reply: Outcome<TakeReply> | null): void {
     const { prng } = this;
     this.later(prng.pick([0, 100, 500, 1500]));
+    if (reply === null && prng.chance(0.7)) {
+      // As the edge does when its caller hangs up: a receive that still waits ends.
+      const { topic, group } = this.plan;
+      this.host.send("giveBack", { topic, group, takeId, receipts: [] }, () => {});
+    }
     if (!reply?.ok) return;
     const { deliveries } = reply.value;
     if (deliveries.length === 0) return;

@@ -105,7 +105,9 @@ describe("dispatch", () => {
   test("every lane that a receive may need can be read in one round, and looking on helps it", () => {
     expect(dispatch.MAX_LANE_READS).toBeGreaterThanOrEqual(limits.MAX_RECEIVE_MESSAGES);
     expect(dispatch.LANES_PER_MESSAGE).toBeGreaterThan(1);
-    expect(dispatch.LOOK_AHEAD_LANES).toBeLessThan(dispatch.MAX_GROUP_LANES);
+    expect(dispatch.FEW_LANES).toBeLessThan(dispatch.ENOUGH_LANES);
+    expect(dispatch.ENOUGH_LANES).toBeLessThan(dispatch.MAX_GROUP_LANES);
+    expect(dispatch.LOOK_AHEAD_PAUSE_MS).toBeLessThan(dispatch.SLOW_LOOK_AHEAD_PAUSE_MS);
   });
 
   test("a settlement's worth of rejects is one batch of dead letters", () => {

@@ -35,6 +35,7 @@ export async function resetOffset(
     if (group.record.generation !== generation || group.progress.resetEpoch >= resetEpoch) continue;
     adopt(tenant, group, { partitionKey, ackedOffset, resetEpoch });
     tenant.wake.pump(input);
+    await forgetIfEmpty(tenant, input);
     return { partitionKey, acked: ackedOffset };
   }
   return fail("conflict", `group ${input.group} is being reset by others, try again`);
@@ -54,4 +55,10 @@ function adopt(
     group.touchProgress();
     group.touch(lane, nowMs);
   });
+}
+
+/** The row says something of messages that are stored; otherwise it goes with the last of them. */
+async function forgetIfEmpty(tenant: Tenant, { topic, group, partitionKey }: ResetInput): Promise<void> {
+  const stored = await tenant.log.countEntries(topic, { partitionKey, afterOffset: 0, maxCount: 1 });
+  if (stored === 0) await tenant.log.deleteProgress(topic, group, [partitionKey]);
 }

@@ -1,4 +1,4 @@
-import { MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
+import { LOOK_AHEAD_NOW_ENTRIES, MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
 import {
   ASKING_GRACE_MS,
@@ -110,7 +110,7 @@ async function tryTake(
     const group = await tenant.groupOrFail(input.topic, input.group);
     const step = tenant.change(group, (nowMs) => takeStep(tenant, group, input, nowMs, haveRead, round));
     if (step.kind === "done") {
-      if (group.wantsLookAhead) tenant.wake.lookAhead(input);
+      tenant.wake.lookAhead(group);
       if (step.granted.length === 0) return { reply: null, error: null };
     }
     try {
@@ -149,7 +149,15 @@ function takeStep(
   const nothingToRead = haveRead && group.atTail && plan.unread.length === 0;
   if (missing > 0 && !plan.full && !nothingToRead && round < MAX_READ_ROUNDS) {
     // Each further round reads more at once, so that a long backlog of stuck lanes is passed quickly.
-    return { kind: "read", request: { lanes: plan.unread, tailEntries: missing * 2 ** Math.min(round, 6) } };
+    const tailEntries = Math.max(
+      group.hasFewLanes ? LOOK_AHEAD_NOW_ENTRIES : 0,
+      missing * 2 ** Math.min(round, 6),
+    );
+    return { kind: "read", request: { lanes: plan.unread, tailEntries } };
+  }
+  // Enough, but of few lanes: one look at what comes behind them before they get everything.
+  if (missing === 0 && round === 0 && group.hasFewLanes && plan.takes.length < input.maxMessages) {
+    return { kind: "read", request: { lanes: [], tailEntries: LOOK_AHEAD_NOW_ENTRIES } };
   }
   if (plan.takes.length === 0) return { kind: "done", granted: [] };
   const visibilityTimeoutMs = input.visibilityTimeoutMs ?? group.record.settings.visibilityTimeoutMs;

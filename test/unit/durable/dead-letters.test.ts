@@ -79,7 +79,9 @@ describe("redrive", () => {
     const left = (await bench.call("deadLetters", list)).deadLetters.map(({ id, group }) => `${id} ${group}`);
     expect(left).toEqual(["m0 g", "m2 g", "m2 h"]);
     expect(await bench.call("redrive", { ...all, ids: [...m1, ...m1] })).toEqual({ redriven: 0 });
-    expect(await bench.call("redrive", { ...all, ids: [{ id: "m2", partitionKey: "k" }] })).toEqual({ redriven: 2 });
+    expect(await bench.call("redrive", { ...all, ids: [{ id: "m2", partitionKey: "k" }] })).toEqual({
+      redriven: 2,
+    });
     expect(await bench.call("redrive", { ...all, group: "nobody" })).toEqual({ redriven: 0 });
   });
 
@@ -137,7 +139,12 @@ describe("purgeDeadLetters", () => {
     expect(await bench.call("purgeDeadLetters", { topic: "t" })).toEqual({ deleted: 3 });
     expect(await bench.call("purgeDeadLetters", { topic: "t" })).toEqual({ deleted: 0 });
     expect(await bench.call("redrive", all)).toEqual({ redriven: 0 });
-    const { messages } = await bench.call("listMessages", { topic: "t", partitionKey: null, after: 0, limit: 10 });
+    const { messages } = await bench.call("listMessages", {
+      topic: "t",
+      partitionKey: null,
+      after: 0,
+      limit: 10,
+    });
     expect(ids(messages)).toEqual(["m0", "m1", "m2"]);
   });
 

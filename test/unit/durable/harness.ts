@@ -2,7 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { GroupSettings } from "../../../src/core/settings.ts";
 import type { ActivityPorts } from "../../../src/durable/activity.ts";
-import { type CommandInput, type CommandName, type CommandValue, Engine } from "../../../src/durable/engine.ts";
+import {
+  type CommandInput,
+  type CommandName,
+  type CommandValue,
+  Engine,
+} from "../../../src/durable/engine.ts";
 import { migrate } from "../../../src/durable/migrate.ts";
 import type { MessageLog, NewMessage } from "../../../src/log/message-log.ts";
 import { ObjectLog } from "../../../src/log/object/object-log.ts";
@@ -71,7 +76,8 @@ export class Bench {
 
   async call<N extends CommandName>(name: N, input: CommandInput<N>): Promise<CommandValue<N>> {
     const outcome = await this.engine.call(name, input);
-    if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.detail}; ${this.reports.join("; ")}`);
+    if (!outcome.ok)
+      throw new Error(`${outcome.error.code}: ${outcome.error.detail}; ${this.reports.join("; ")}`);
     return outcome.value;
   }
 
@@ -104,7 +110,10 @@ export class Bench {
 
   async publish(topic: string, messages: readonly Partial<NewMessage>[]): Promise<number[]> {
     const before = await this.log.tail(topic);
-    await this.call("publish", { topic, messages: messages.map((message, at) => ({ ...sample(at), ...message })) });
+    await this.call("publish", {
+      topic,
+      messages: messages.map((message, at) => ({ ...sample(at), ...message })),
+    });
     const stored = await this.log.scanTopic(topic, { afterOffset: before.offset, maxEntries: 1000 });
     return stored.entries.map((entry) => entry.offset);
   }
@@ -113,7 +122,11 @@ export class Bench {
     return this.call("putGroup", { topic, group, settings });
   }
 
-  async take(topic: string, group: string, more: Partial<CommandInput<"take">> = {}): Promise<DeliveryView[]> {
+  async take(
+    topic: string,
+    group: string,
+    more: Partial<CommandInput<"take">> = {},
+  ): Promise<DeliveryView[]> {
     this.takes += 1;
     const defaults = { subscriber: "s1", maxMessages: 10, waitMs: 0, visibilityTimeoutMs: null };
     const input = { topic, group, ...defaults, takeId: `take-${this.takes}`, ...more };

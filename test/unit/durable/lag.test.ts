@@ -6,7 +6,10 @@ const ref = { topic: "t", group: "g" };
 
 async function lagOf(bench: Bench, partitionKey: string): Promise<LagView> {
   const { partitions } = await bench.call("lag", { ...ref, after: null, limit: 100 });
-  return partitions.find((view) => view.partitionKey === partitionKey) ?? expect.fail(`no partition ${partitionKey}`);
+  return (
+    partitions.find((view) => view.partitionKey === partitionKey) ??
+    expect.fail(`no partition ${partitionKey}`)
+  );
 }
 
 describe("lag", () => {

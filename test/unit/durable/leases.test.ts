@@ -28,7 +28,8 @@ describe("leases", () => {
   test("staleForMs keeps those not renewed for at least so long", async () => {
     const { bench } = await setup();
     await bench.advance(5000);
-    const staleFor = async (staleForMs: number) => (await bench.call("leases", { ...ref, staleForMs })).leases.length;
+    const staleFor = async (staleForMs: number) =>
+      (await bench.call("leases", { ...ref, staleForMs })).leases.length;
     expect(await staleFor(5000)).toBe(2);
     expect(await staleFor(5001)).toBe(0);
     expect(await staleFor(0)).toBe(2);
@@ -78,6 +79,8 @@ describe("releaseLease", () => {
     expect(await bench.failure("releaseLease", { ...ref, partitionKey: "c" })).toBe("not-found");
     await bench.call("releaseLease", { ...ref, partitionKey: "a" });
     expect(await bench.failure("releaseLease", { ...ref, partitionKey: "a" })).toBe("not-found");
-    expect(await bench.failure("releaseLease", { topic: "t", group: "x", partitionKey: "a" })).toBe("not-found");
+    expect(await bench.failure("releaseLease", { topic: "t", group: "x", partitionKey: "a" })).toBe(
+      "not-found",
+    );
   });
 });

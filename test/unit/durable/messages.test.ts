@@ -19,12 +19,23 @@ describe("listMessages", () => {
     const bench = new Bench();
     const headers = '{"x-dev":"alice"}';
     const bytes = new Uint8Array([0, 255]);
-    const [offset] = await bench.publish("t", [{ body: bytes, contentType: "image/png", headers, delayMs: 500 }]);
+    const [offset] = await bench.publish("t", [
+      { body: bytes, contentType: "image/png", headers, delayMs: 500 },
+    ]);
     const { messages } = await bench.call("listMessages", list);
     const times = { publishedAt: bench.nowMs, dueAt: bench.nowMs + 500 };
     const none = { targetGroup: null, deadLetter: null };
     expect(messages).toEqual([
-      { id: "m0", partitionKey: "k", offset, ...times, bodyBytes: 2, contentType: "image/png", headers, ...none },
+      {
+        id: "m0",
+        partitionKey: "k",
+        offset,
+        ...times,
+        bodyBytes: 2,
+        contentType: "image/png",
+        headers,
+        ...none,
+      },
     ]);
   });
 
@@ -98,7 +109,12 @@ describe("deleteMessage", () => {
     expect((await Promise.all(waiting)).map(ids)).toEqual([["m1"], ["m1"]]);
     expect(await bench.settle("t", "g", held)).toEqual(["settled"]);
     for (const group of groups) {
-      expect(await bench.groupStats("t", group)).toMatchObject({ backlog: 1, inFlight: 1, expired: 0, dropped: 0 });
+      expect(await bench.groupStats("t", group)).toMatchObject({
+        backlog: 1,
+        inFlight: 1,
+        expired: 0,
+        dropped: 0,
+      });
     }
   });
 

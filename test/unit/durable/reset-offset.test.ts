@@ -20,7 +20,13 @@ describe("backwards", () => {
     expect(await reset(0)).toEqual({ partitionKey: "k", acked: 0 });
     expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 5, inFlight: 0 });
     const again = await bench.take("t", "g");
-    expect(again.map(({ id, attempt }) => `${id} ${attempt}`)).toEqual(["m0 1", "m1 1", "m2 1", "m3 1", "m4 1"]);
+    expect(again.map(({ id, attempt }) => `${id} ${attempt}`)).toEqual([
+      "m0 1",
+      "m1 1",
+      "m2 1",
+      "m3 1",
+      "m4 1",
+    ]);
   });
 
   test("to the middle; a second one counts from the log, not from the first", async () => {
@@ -106,7 +112,9 @@ describe("forwards", () => {
     await bench.putGroup("t", "g");
     await bench.publish("t", numbered(3));
     const { offset: tail } = await bench.log.tail("t");
-    expect(await bench.call("resetOffset", { ...ref, offset: Number.MAX_SAFE_INTEGER })).toMatchObject({ acked: tail });
+    expect(await bench.call("resetOffset", { ...ref, offset: Number.MAX_SAFE_INTEGER })).toMatchObject({
+      acked: tail,
+    });
     expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 0, oldestUnsettledAt: null });
     expect(await bench.take("t", "g")).toEqual([]);
     await bench.publish("t", numbered(1, "k", "next"));
@@ -145,7 +153,9 @@ describe("progress in the log", () => {
     const lost = { partitionKey: "k", generation, resetEpoch: 5, ackedOffset: at(4), ackedAbove: "" };
     await bench.log.saveProgress("t", "g", [lost]);
     await reset(at(2));
-    expect(await bench.log.loadProgress("t", "g", ["k"])).toMatchObject([{ ackedOffset: at(2), resetEpoch: 6 }]);
+    expect(await bench.log.loadProgress("t", "g", ["k"])).toMatchObject([
+      { ackedOffset: at(2), resetEpoch: 6 },
+    ]);
     expect(ids(await bench.take("t", "g"))).toEqual(["m3", "m4"]);
   });
 
@@ -153,7 +163,9 @@ describe("progress in the log", () => {
     const { bench, reset, at } = await setup();
     await Promise.all([reset(at(3)), reset(0), reset(at(1))]);
     const [saved] = await bench.log.loadProgress("t", "g", ["k"]);
-    const expected = ["m0", "m1", "m2", "m3", "m4"].filter((_, place) => at(place) > (saved?.ackedOffset ?? 0));
+    const expected = ["m0", "m1", "m2", "m3", "m4"].filter(
+      (_, place) => at(place) > (saved?.ackedOffset ?? 0),
+    );
     expect(ids(await bench.take("t", "g"))).toEqual(expected);
   });
 
@@ -175,7 +187,10 @@ test("an unknown group is not found", async () => {
 
 test("a partition that holds nothing can be reset", async () => {
   const { bench } = await setup();
-  expect(await bench.call("resetOffset", { ...ref, partitionKey: "new", offset: 0 })).toMatchObject({ acked: 0 });
+  expect(await bench.call("resetOffset", { ...ref, partitionKey: "new", offset: 0 })).toMatchObject({
+    acked: 0,
+  });
+  expect(bench.count("queue_offsets")).toBe(0);
   await bench.publish("t", numbered(1, "new", "n"));
   expect(ids(await bench.take("t", "g"))).toEqual(["n0"]);
 });

@@ -73,8 +73,9 @@ describe("getTopic", () => {
     await bench.publish("t", [{ id: "d0", delayMs: 5000 }, { id: "d1", delayMs: 6000 }, ...numbered(3)]);
     const backlog = async () => (await bench.groupStats("t", "g")).backlog;
     expect(await backlog()).toBe(5);
+    const publishedAt = bench.nowMs;
     await bench.drain("t", "g");
-    expect(await backlog()).toBe(2);
+    expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 2, oldestUnsettledAt: publishedAt });
     await bench.advance(5500);
     expect(await backlog()).toBe(2);
     const [taken] = await bench.take("t", "g");
@@ -95,6 +96,18 @@ describe("getTopic", () => {
     expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 301 });
     bench.restart();
     expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 301 });
+  });
+
+  test("what a lane still has to read again after a restart counts for the oldest", async () => {
+    const bench = new Bench();
+    const publishedAt = bench.nowMs;
+    await bench.publish("t", numbered(8));
+    await bench.advance(100);
+    await bench.publish("t", numbered(1, "later"));
+    await bench.settle("t", "g", await bench.take("t", "g", { maxMessages: 5 }));
+    await bench.take("t", "g", { maxMessages: 1, subscriber: "s2", visibilityTimeoutMs: 1000 });
+    bench.restart();
+    expect(await bench.groupStats("t", "g")).toMatchObject({ oldestUnsettledAt: publishedAt });
   });
 
   test("a group from latest has nothing of what was there before", async () => {

@@ -92,9 +92,29 @@ describe("what is refused", () => {
     expect(paths(text)).toEqual([path]);
   });
 
-  test("bytes that are not UTF-8", () => {
-    expect(paths(new Uint8Array([0x22, 0xff, 0x22]))).toEqual([""]);
-    expect(paths(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]))).toEqual([""]);
+  test.each([
+    ["a byte that starts nothing", [0xff]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["an overlong slash", [0xc0, 0xaf]],
+    ["a character cut off", [0xe2, 0x82]],
+  ])("in a body, what is not UTF-8: %s", (_, bytes) => {
+    const [before = "", after = ""] = '{"messages":[{"body":"?"}]}'.split("?");
+    const encoder = new TextEncoder();
+    expect(paths(new Uint8Array([...encoder.encode(before), ...bytes, ...encoder.encode(after)]))).toEqual([
+      "",
+    ]);
+  });
+
+  test("headers up to their count and size, and not one more", () => {
+    const withHeaders = (headers: object) => read(JSON.stringify({ messages: [{ body: 1, headers }] })).ok;
+    expect(withHeaders({ ab: "v".repeat(8190) })).toBe(true);
+    expect(withHeaders({ ab: "v".repeat(8191) })).toBe(false);
+    expect(withHeaders({ ab: "é".repeat(4095) })).toBe(true);
+    expect(withHeaders({ abc: "é".repeat(4095) })).toBe(false);
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}`, ""]));
+    expect(withHeaders(many(64))).toBe(true);
+    expect(withHeaders(many(65))).toBe(false);
   });
 
   test("the list of issues is bounded, and so is what it repeats", () => {
