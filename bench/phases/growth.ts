@@ -12,6 +12,7 @@ const METERED_ENTRY = "metered/worker.ts";
 const RECEIVES = 50;
 const RECEIVE_MESSAGES = 10;
 const CLIENTS = 4;
+const RETAIN_ROUND_MESSAGES = 20_000;
 const GROUP = "workers";
 const SUBSCRIBER = "worker-0";
 /** Longer than the pause before the object reads ahead by itself, so that such reads are counted apart. */
@@ -92,14 +93,19 @@ async function countReceives(shape: Shape): Promise<{ receives: Meter[]; backgro
   });
 }
 
+/**
+ * In rounds, after each of which the subscribers leave: their leases on lanes without work count towards the
+ * lanes that a group may keep at once.
+ */
 async function retain(clients: QueueClient[], count: number): Promise<void> {
-  if (count === 0) return;
   const source = new MessageSource(count, "retained");
-  await publishAll(clients, source, count);
-  await consumeAll(clients, GROUP, new Seen(), count);
-  // Subscribers that are alive have a share of the lanes that the one below receives from.
-  const leave = `topics/${clients[0]?.target.topic}/groups/${GROUP}/subscribers`;
-  for (const [place, client] of clients.entries()) await client.delete(`${leave}/worker-${place}`);
+  const seen = new Seen();
+  while (source.made < count) {
+    await publishAll(clients, source, Math.min(RETAIN_ROUND_MESSAGES, count - source.made));
+    await consumeAll(clients, GROUP, seen, source.made);
+    const subscribers = `topics/${clients[0]?.target.topic}/groups/${GROUP}/subscribers`;
+    for (const [place, client] of clients.entries()) await client.delete(`${subscribers}/worker-${place}`);
+  }
 }
 
 async function countEach(

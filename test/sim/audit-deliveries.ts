@@ -32,13 +32,14 @@ function auditOne(model: AuditModel, group: GroupAudit, delivery: Delivery, what
     history.violate("G12", `${what} was delivered with other bytes than the log holds`);
   }
   if (!group.loose && model.covers(group, row) === "no") history.violate("G6", `${what} is not for this group`);
-  if (row.dueAtMs > row.publishedAtMs && delivery.clockMs < row.dueAtMs) {
-    history.violate("G3", `${what} came ${row.dueAtMs - delivery.clockMs} ms before it was due`);
-  }
 }
 
 function auditFirst(model: AuditModel, group: GroupAudit, delivery: Delivery, what: string): void {
   const lost = model.lost(group, 0, delivery.seq);
+  const { row } = delivery;
+  if (lost === 0 && row.dueAtMs > row.publishedAtMs && delivery.clockMs < row.dueAtMs) {
+    model.history.violate("G3", `${what} came ${row.dueAtMs - delivery.clockMs} ms before it was due`);
+  }
   if (delivery.view.attempt >= 1 && delivery.view.attempt <= 1 + lost) return;
   model.history.violate("G2", `${what} came first as attempt ${delivery.view.attempt}; ${lost} grants were lost before`);
 }

@@ -43,8 +43,13 @@ function auditHandover(
     .of("releaseLease")
     .some(({ startSeq, endSeq, input }) => startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group);
   if (released) return;
+  // Without a lapse in between: what lapsed may be extended after the lane was given up.
   const held = earlier.find(
-    (one) => one.view.leaseEpoch === before.view.leaseEpoch && isHeld(model, group, one, next) && !isSuperseded(model, group, one, next),
+    (one) =>
+      one.view.leaseEpoch === before.view.leaseEpoch &&
+      one.view.visibleUntil > next.clockMs &&
+      isHeld(model, group, one, next) &&
+      !isSuperseded(model, group, one, next),
   );
   if (!held) return;
   model.history.violate(

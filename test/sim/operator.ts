@@ -74,7 +74,9 @@ export class Operator {
         return this.pause(prng.pick(this.profile.groups));
       case "putTopic": {
         const { retentionMs, maxRetentionMs } = this.profile;
-        return host.send("putTopic", { topic, settings: { retentionMs, maxRetentionMs } }, ignore);
+        // Dead letters keep their own, longer retention.
+        const published = prng.pick(this.profile.topics);
+        return host.send("putTopic", { topic: published, settings: { retentionMs, maxRetentionMs } }, ignore);
       }
       case "deleteGroup":
         return host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
