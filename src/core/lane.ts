@@ -238,6 +238,11 @@ export class Lane {
   /** Removes a message whatever it is in: an admin call, age, or a log that has it no more. */
   drop(offset: number): boolean {
     if (offset <= this.walkedOffset) return this.settle(offset);
+    if (this.window[0]?.offset === offset) {
+      // Walked past, so that it is not read again after a restart.
+      this.walkTo(offset);
+      return true;
+    }
     const kept = this.window.filter((entry) => entry.offset !== offset);
     const dropped = kept.length !== this.window.length;
     this.window = kept;

@@ -1,11 +1,5 @@
 import type { Ports } from "./ports.ts";
 
-/** How the object tells the registry of collections that it holds something again. */
-export interface ActivityPorts extends Ports {
-  /** Idempotent; a lower number than one announced before changes nothing. Absent: the object never says idle. */
-  announceActive?(activity: number): Promise<void>;
-}
-
 const MIN_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 
@@ -22,7 +16,7 @@ const MAX_RETRY_MS = 60_000;
  */
 export class Activity {
   private readonly tenant: string;
-  private readonly ports: ActivityPorts;
+  private readonly ports: Ports;
   private quiet = true;
   private stirred = false;
   private pending: number | null = null;
@@ -30,7 +24,7 @@ export class Activity {
   private backoffMs = MIN_RETRY_MS;
   private retryAt: number | null = null;
 
-  constructor(tenant: string, ports: ActivityPorts) {
+  constructor(tenant: string, ports: Ports) {
     this.tenant = tenant;
     this.ports = ports;
   }
@@ -46,6 +40,12 @@ export class Activity {
     if (!this.quiet) return;
     this.quiet = false;
     this.pending = this.raise();
+    this.retry();
+  }
+
+  /** Announces what is pending, if anything, in the background: nothing waits for the registry. */
+  retry(): void {
+    if (this.pending === null) return;
     this.announce().catch((error: unknown) => this.ports.report("announce", error));
   }
 
@@ -104,15 +104,4 @@ export class Activity {
     );
     return this.current();
   }
-}
-
-const activities = new WeakMap<object, Activity>();
-
-/** The tenant's one. Memory only. */
-export function activityOf(tenant: { name: string; ports: ActivityPorts }): Activity {
-  const known = activities.get(tenant);
-  if (known) return known;
-  const activity = new Activity(tenant.name, tenant.ports);
-  activities.set(tenant, activity);
-  return activity;
 }

@@ -5,6 +5,7 @@ import {
   MIN_TAIL_ENTRIES,
 } from "../core/dispatch-limits.ts";
 import type { Lane, LaneEntry } from "../core/lane.ts";
+import { hasArrived } from "../core/unsettled.ts";
 import type {
   DuePage,
   DuePosition,
@@ -15,6 +16,7 @@ import type {
 } from "../log/message-log.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
+import { type ResetOffsets, resetOffsetsOf } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -85,20 +87,29 @@ export class GroupReader {
               maxEntries: MAX_SCAN_ENTRIES,
             })
           : null;
+      const resets = due ? await resetOffsetsOf(this.tenant, group, keysOf(due)) : null;
       const lanes = reads.length > 0 ? await log.scanPartitions(topic, reads) : [];
       const maxEntries = Math.min(MAX_SCAN_ENTRIES, Math.max(MIN_TAIL_ENTRIES, request.tailEntries));
       const tail = await log.scanTopic(topic, { afterOffset: scanOffset, maxEntries });
-      return { due, lanes, tail };
+      return { due, resets, lanes, tail };
     });
     if (group.gone) return;
     this.tenant.change(group, (nowMs) => {
       const applied = new Applied(group, nowMs);
-      if (pages.due) applied.due(pages.due, dueNowMs);
+      // After a reset meanwhile nobody knows what of the page it settled: the next read does it.
+      if (pages.due && pages.resets?.resetEpoch === group.progress.resetEpoch) {
+        applied.due(pages.due, dueNowMs, pages.resets);
+      }
       applied.lanes(reads, pages.lanes);
       applied.tail(pages.tail);
+      if (group.atTail) applied.catchUp(request.lanes);
       applied.finish();
     });
   }
+}
+
+function keysOf(page: DuePage): string[] {
+  return page.entries.map((entry) => entry.partitionKey);
 }
 
 function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number): PartitionRead[] {
@@ -139,7 +150,7 @@ class Applied {
     this.nowMs = nowMs;
   }
 
-  due(page: DuePage, throughDueMs: number): void {
+  due(page: DuePage, throughDueMs: number, resets: ResetOffsets): void {
     const { progress } = this.group;
     const last = page.entries[page.entries.length - 1];
     this.group.nextDueAtMs = page.nextDueAtMs;
@@ -149,6 +160,8 @@ class Applied {
     for (const entry of page.entries) {
       // Above the scan offset it is met by the scan, which takes what is due.
       if (entry.offset > progress.scanOffset || !this.concerns(entry)) continue;
+      // A reset put it aside before it was due.
+      if (entry.offset <= (resets.byKey.get(entry.partitionKey) ?? 0)) continue;
       const lane = this.group.laneOrNew(entry.partitionKey, progress.scanOffset);
       lane.arrive(laneEntry(entry), MAX_WINDOW_ENTRIES);
       // Several may share a lane: it must be found again before the last step places it.
@@ -164,7 +177,7 @@ class Applied {
       // A reset or an arrival of later news may have come between: then the next read does it.
       if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset)
         continue;
-      const entries = page.entries.filter((entry) => this.takes(entry)).map(laneEntry);
+      const entries = page.entries.filter((entry) => this.isNow(entry)).map(laneEntry);
       lane.behind = false;
       lane.changes.state = true;
       const { dropped } = lane.extendWindow(entries, MAX_WINDOW_ENTRIES);
@@ -193,6 +206,21 @@ class Applied {
     }
   }
 
+  /**
+   * The scan has seen all there is: a lane that was reset further on has nothing to read. Without this it would
+   * be asked for at each receive until the topic's next message.
+   */
+  catchUp(lanes: readonly Lane[]): void {
+    for (const { partitionKey } of lanes) {
+      const lane = this.group.lane(partitionKey);
+      if (!lane?.behind || lane.window.length > 0 || lane.walkedOffset <= this.group.progress.scanOffset)
+        continue;
+      lane.behind = false;
+      lane.changes.state = true;
+      this.changed.add(lane);
+    }
+  }
+
   finish(): void {
     for (const lane of this.changed) this.group.touch(lane, this.nowMs);
   }
@@ -217,20 +245,24 @@ class Applied {
 
   /** Is it for this group at all? */
   private concerns(entry: Entry): boolean {
-    const { record, key } = this.group;
-    return (
-      entry.offset > record.startOffset && (entry.targetGroup === null || entry.targetGroup === key.group)
-    );
+    return entry.offset > this.group.record.startOffset && this.isFor(entry);
   }
 
-  /** Does the lane take it now? A delayed one that has not arrived comes with the due cursor. */
   private takes(entry: Entry): boolean {
-    return this.concerns(entry) && (!entry.delayed || hasArrived(entry, this.group.progress.due));
+    return entry.offset > this.group.record.startOffset && this.isNow(entry);
   }
-}
 
-export function hasArrived(entry: { dueAtMs: number; offset: number }, due: DuePosition): boolean {
-  return entry.dueAtMs < due.dueAtMs || (entry.dueAtMs === due.dueAtMs && entry.offset <= due.offset);
+  private isFor(entry: Entry): boolean {
+    return entry.targetGroup === null || entry.targetGroup === this.group.key.group;
+  }
+
+  /**
+   * Does the lane take it now? A delayed one that has not arrived comes with the due cursor. Where the group began
+   * does not matter to a lane that reads by itself: only a reset brings it below.
+   */
+  private isNow(entry: Entry): boolean {
+    return this.isFor(entry) && (!entry.delayed || hasArrived(entry, this.group.progress.due));
+  }
 }
 
 function laneEntry(entry: Entry): LaneEntry {

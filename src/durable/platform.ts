@@ -8,6 +8,8 @@ export class Platform implements Ports {
   readonly timers: Timers = { after };
   readonly alarm: PlatformAlarm;
   readonly report = report;
+  /** Set once the object knows whose it is. */
+  announceActive?: (activity: number) => Promise<void>;
 
   private constructor(storage: DurableObjectStorage, alarm: PlatformAlarm) {
     this.sql = new PlatformSql(storage);

@@ -48,4 +48,9 @@ export interface Ports {
   chance: Chance;
   timers: Timers;
   alarm: Alarm;
+  /**
+   * Tells the registry of collections that the object holds something again. Idempotent: a lower number than
+   * one told before changes nothing. Absent: nobody asks, and the object never answers idle.
+   */
+  announceActive?(activity: number): Promise<void>;
 }

@@ -3,8 +3,13 @@ import { ObjectLog } from "../log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../log/object/schema.generated.ts";
 import type { Outcome, TenantCalls } from "../protocol/tenant-calls.ts";
 import { type CommandInput, type CommandName, type CommandValue, Engine } from "./engine.ts";
+import { GC_REGISTRY_NAME, type GcRegistry } from "./gc-registry.ts";
 import { migrate } from "./migrate.ts";
 import { Platform } from "./platform.ts";
+
+interface Bindings {
+  GC_REGISTRY: DurableObjectNamespace<GcRegistry>;
+}
 
 interface Opened {
   platform: Platform;
@@ -22,7 +27,7 @@ type Call<N extends CommandName> = (
  * The object learns its tenant's name from its first call and keeps it, so that the alarm knows it too, and
  * no call for another tenant ever touches its rows.
  */
-export class TenantObject extends DurableObject implements TenantCalls {
+export class TenantObject extends DurableObject<Bindings> implements TenantCalls {
   private opened: Opened | null = null;
   private opening: Promise<Opened | null> | null = null;
 
@@ -141,6 +146,11 @@ export class TenantObject extends DurableObject implements TenantCalls {
     migrate(platform.sql, platform.clock, OBJECT_SCHEMA);
     const name = tenantName(platform, tenant);
     if (name === null) return null;
+    const registry = this.env.GC_REGISTRY;
+    platform.announceActive = async (activity) => {
+      // A new stub each time: one that has failed stays broken.
+      await registry.get(registry.idFromName(GC_REGISTRY_NAME)).markActive(name, activity);
+    };
     const log = new ObjectLog(name, platform.sql, platform.clock);
     return { platform, engine: new Engine(name, platform, log, log) };
   }

@@ -4,6 +4,7 @@ import { GROUP_TOMBSTONE_MS, MAX_GROUPS_PER_TOPIC } from "../core/limits.ts";
 import { DEFAULT_GROUP_SETTINGS, defaultTopicSettings, type TopicSettings } from "../core/settings.ts";
 import type { GroupRecord, MessageLog } from "../log/message-log.ts";
 import type { ObjectLog } from "../log/object/object-log.ts";
+import { Activity } from "./activity.ts";
 import { care, reapSubscribers } from "./care.ts";
 import { GroupReader } from "./group-reader.ts";
 import { type GroupState, loadGroup } from "./group-state.ts";
@@ -39,6 +40,7 @@ export class Tenant {
   readonly tables: Tables;
   readonly waiters = new Waiters();
   readonly logHealth: LogHealth;
+  readonly activity: Activity;
   readonly publishQueue: PublishQueue;
   readonly wake: WakeSchedule;
   /** When each loaded group next needs to be looked at. */
@@ -56,6 +58,7 @@ export class Tenant {
     this.embedded = embedded;
     this.tables = new Tables(ports.sql);
     this.logHealth = new LogHealth(ports);
+    this.activity = new Activity(name, ports);
     this.publishQueue = new PublishQueue(this);
     this.wake = new WakeSchedule(this);
   }
@@ -156,7 +159,9 @@ export class Tenant {
       deletedAtMs: null,
     };
     await this.log.saveGroup(state.topic, record);
-    return this.adopt(state, record);
+    const made = this.adopt(state, record);
+    this.activity.rose();
+    return made;
   }
 
   /** The group's rows as they are now, for a settings change that was written to the log. */

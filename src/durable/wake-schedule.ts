@@ -138,6 +138,8 @@ export class WakeSchedule {
       }
     }
     for (const group of tenant.waiters.groups()) this.pump(group);
+    // One that failed sets the alarm for its next try by itself.
+    tenant.activity.retry();
     this.arm();
   }
 

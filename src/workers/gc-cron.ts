@@ -8,6 +8,8 @@ export const MAX_TENANTS_PER_RUN = 200;
 /** An invocation may have six connections waiting for an answer. */
 export const MAX_TENANTS_AT_A_TIME = 6;
 export const TENANT_DEADLINE_MS = 10_000;
+/** A pass of the object is short; a tenant with more to collect gets further ones, within its deadline. */
+export const MAX_PASSES_PER_TENANT = 50;
 
 /** What a run needs of the world. */
 export interface GcPorts {
@@ -17,6 +19,7 @@ export interface GcPorts {
   };
   /** Rejects when the tenant's pass failed or did not end within the deadline. */
   collect(tenant: string, deadlineMs: number): Promise<CollectReply>;
+  nowMs(): number;
 }
 
 export interface GcRun {
@@ -35,7 +38,7 @@ export async function runCollection(ports: GcPorts, run: GcRun): Promise<void> {
   let next = 0;
   const worker = async () => {
     for (let tenant = due[next++]; tenant !== undefined; tenant = due[next++]) {
-      if (!(await collectTenant(ports, tenant, run.nowMs))) failed.push(tenant);
+      if (!(await collectTenant(ports, tenant, run))) failed.push(tenant);
     }
   };
   await Promise.all(Array.from({ length: Math.min(MAX_TENANTS_AT_A_TIME, due.length) }, worker));
@@ -62,24 +65,38 @@ function startingAt(tenants: string[], nowMs: number): string[] {
   return [...tenants.slice(start), ...tenants.slice(0, start)];
 }
 
-async function collectTenant(ports: GcPorts, tenant: string, nowMs: number): Promise<boolean> {
-  let answer: IdleAnswer | null = null;
+async function collectTenant(ports: GcPorts, tenant: string, run: GcRun): Promise<boolean> {
+  let answer: CollectReply | null = null;
   let collected = false;
   try {
-    const { idle, activity } = await ports.collect(tenant, TENANT_DEADLINE_MS);
-    answer = { idle, activity };
+    answer = await collectAll(ports, tenant);
     collected = true;
   } catch (error) {
     logLine("error", "gc-tenant-failed", { tenant, ...reasonOf(error) });
   }
+  // One with more to collect is due again in the next run, after those that waited longer.
+  const triedAtMs = answer?.stopped === "limit" ? run.nowMs - run.intervalMs : run.nowMs;
+  const idle = answer && { idle: answer.idle, activity: answer.activity };
   try {
-    await ports.registry.tried(tenant, nowMs, answer);
+    await ports.registry.tried(tenant, triedAtMs, idle);
   } catch (error) {
     // The tenant comes first again in the next run: that costs a pass, and nothing else.
     logLine("error", "gc-registry-failed", { tenant, ...errorFields(error) });
     return false;
   }
   return collected;
+}
+
+/** Passes until the tenant has nothing more to collect, or its time is over; the last pass's answer. */
+async function collectAll(ports: GcPorts, tenant: string): Promise<CollectReply> {
+  const endAtMs = ports.nowMs() + TENANT_DEADLINE_MS;
+  let answer = await ports.collect(tenant, TENANT_DEADLINE_MS);
+  for (let pass = 1; pass < MAX_PASSES_PER_TENANT && answer.stopped === "limit"; pass += 1) {
+    const leftMs = endAtMs - ports.nowMs();
+    if (leftMs <= 0) break;
+    answer = await ports.collect(tenant, leftMs);
+  }
+  return answer;
 }
 
 function reasonOf(error: unknown): Record<string, unknown> {

@@ -23,6 +23,7 @@ export default {
     const ports: GcPorts = {
       registry: env.GC_REGISTRY.getByName(GC_REGISTRY_NAME),
       collect: (tenant, deadlineMs) => tenants.call(tenant, "collect", {}, deadlineMs),
+      nowMs: () => Date.now(),
     };
     // The planned time: runs that start some milliseconds early or late must not miss an interval.
     const nowMs = controller.scheduledTime;

@@ -74,28 +74,29 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   }
   // After a reset the message begins anew, its reasons too.
   const anew = failed.some((row) => model.interfered(group, row, 0, copy.appearedSeq));
-  if (!anew) auditReason(model, deliveries, copy, what);
+  if (anew) return;
+  const allowed = new Set(failed.flatMap((row) => [...reasonsOf(model, group.deliveries.get(row) ?? [], copy)]));
+  const reason = facts.reason;
+  if (allowed.has(reason)) return;
+  history.violate("G2", `${what} gives the reason "${reason}", expected ${[...allowed].join(" or ")}`);
 }
 
 /** The last real reason: of those whose call was answered the latest, or one of those that were not. */
-function auditReason(model: AuditModel, deliveries: readonly Delivery[], copy: LogRow, what: string): void {
-  const reason = copy.deadLetter?.reason ?? "";
-  const given: { reason: string; endSeq: number; certain: boolean }[] = [];
+function reasonsOf(model: AuditModel, deliveries: readonly Delivery[], copy: LogRow): Set<string> {
+  const given: { reason: string; startSeq: number; certain: boolean }[] = [];
   let rejected = false;
   for (const { view } of deliveries) {
     for (const { settlement, call, status } of model.settlements(view.receipt)) {
       if (call.startSeq >= copy.appearedSeq || (status !== "ok" && status !== null)) continue;
       if (settlement.action === "reject") rejected = true;
       if (!("reason" in settlement) || !settlement.reason) continue;
-      given.push({ reason: settlement.reason, endSeq: call.startSeq, certain: status === "ok" });
+      given.push({ reason: settlement.reason, startSeq: call.startSeq, certain: status === "ok" });
     }
   }
-  const certain = given.filter((one) => one.certain).sort((a, b) => b.endSeq - a.endSeq);
+  const certain = given.filter((one) => one.certain).sort((a, b) => b.startSeq - a.startSeq);
   const allowed = new Set(given.filter((one) => !one.certain).map((one) => one.reason));
   if (certain[0]) allowed.add(certain[0].reason);
   if (certain.length === 0) allowed.add("retry limit exceeded");
   if (rejected) allowed.add("rejected");
-  if (!allowed.has(reason)) {
-    model.history.violate("G2", `${what} gives the reason "${reason}", expected ${[...allowed].join(" or ")}`);
-  }
+  return allowed;
 }

@@ -135,13 +135,15 @@ export class AuditModel {
     for (const delivery of group.deliveries.get(row) ?? []) {
       if (delivery.seq >= seq) break;
       first = delivery.seq;
-      const attempts = delivery.view.attempt + this.lost(group, delivery.seq, seq);
       for (const { settlement, call, status } of this.settlements(delivery.view.receipt)) {
         if (call.startSeq >= seq || (status !== "ok" && status !== null)) continue;
         if (settlement.action === "reject") return true;
         if (settlement.action === "nack" && delivery.view.attempt >= maxAttempts) return true;
       }
-      if (attempts >= maxAttempts && highestMs >= this.visibleUntilMs(delivery, seq)) return true;
+      const lost = this.lost(group, delivery.seq, seq);
+      // How long a grant lasted that nobody saw is not known.
+      if (lost > 0 && delivery.view.attempt + lost >= maxAttempts) return true;
+      if (delivery.view.attempt >= maxAttempts && highestMs >= this.visibleUntilMs(delivery, seq)) return true;
     }
     return this.lost(group, first, seq) >= maxAttempts;
   }

@@ -4,9 +4,7 @@ import type { Sql } from "../../src/durable/ports.ts";
 import { Tables } from "../../src/durable/tables/tables.ts";
 import type { Tenant, TopicState } from "../../src/durable/tenant.ts";
 import type { History } from "./history.ts";
-
-/** Until it is mended: a group without a progress row forgets its subscribers when it is loaded. */
-export const KNOWN_HEARTBEATS_FORGOTTEN = true;
+import { KNOWN_HEARTBEATS_FORGOTTEN } from "./known-defects.ts";
 
 /** Steps between two looks at groups that changed, with and without a row being written: a difference stays. */
 const WROTE_STEPS = 2;

@@ -1,3 +1,4 @@
+import { KNOWN_SETTINGS_LOST } from "./known-defects.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
@@ -14,6 +15,7 @@ const MIX = {
   pause: 1,
   putTopic: 1,
   deleteGroup: 0.2,
+  meet: 1,
   look: 3,
 };
 
@@ -24,6 +26,7 @@ export class Operator {
   private readonly profile: Profile;
   private readonly prng: Prng;
   private stopped = false;
+  private meetings = 0;
 
   constructor(world: World, host: ObjectHost, profile: Profile, prng: Prng) {
     this.world = world;
@@ -80,6 +83,8 @@ export class Operator {
       }
       case "deleteGroup":
         return host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
+      case "meet":
+        return KNOWN_SETTINGS_LOST ? undefined : this.meet(topic);
       case "look":
         return this.lookAround(topic, group);
     }
@@ -91,6 +96,32 @@ export class Operator {
       this.world.after(this.prng.int(100, 4000), "resume", () =>
         this.host.send("putGroup", { topic, group, settings: { ...plan.settings, paused: false } }, () => {}),
       );
+    });
+  }
+
+  /** A receive and a PUT of one new group at the same time: what is answered is what was asked for. */
+  private meet(topic: string): void {
+    const { host, world } = this;
+    this.meetings += 1;
+    const group = `meeting-${this.meetings}`;
+    const settings = { maxAttempts: 7, visibilityTimeoutMs: 4000 };
+    const take = { topic, group, subscriber: "early", maxMessages: 1, waitMs: 0, visibilityTimeoutMs: null, takeId: group };
+    host.send("take", take, () => {});
+    host.send("putGroup", { topic, group, settings }, (reply) => {
+      if (!reply?.ok) return;
+      const { maxAttempts, visibilityTimeoutMs } = reply.value;
+      const answered = JSON.stringify({ maxAttempts, visibilityTimeoutMs });
+      if (answered === JSON.stringify(settings)) return;
+      host.history.violate("G11", `settings ${JSON.stringify(settings)} of ${group} were answered as ${answered}`);
+    });
+    world.after(2000, "the meeting ends", () => this.remove(topic, group));
+  }
+
+  /** Until it is gone: a group that nobody reads would hold collection back. */
+  private remove(topic: string, group: string): void {
+    this.host.send("deleteGroup", { topic, group, force: true }, (reply) => {
+      const gone = reply !== null && (reply.ok || reply.error.code === "not-found");
+      if (!gone) this.world.after(500, "remove again", () => this.remove(topic, group));
     });
   }
 

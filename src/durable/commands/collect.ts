@@ -1,5 +1,4 @@
 import type { CollectReply } from "../../protocol/tenant-calls.ts";
-import { activityOf } from "../activity.ts";
 import { type Budget, collectTopic } from "../collect-topic.ts";
 import { copyDeadLetters } from "../dead-letter-pass.ts";
 import { groupsOf } from "../end-holds.ts";
@@ -43,8 +42,7 @@ export async function collect(tenant: Tenant): Promise<CollectReply> {
 }
 
 async function collectOnce(tenant: Tenant, memory: Memory): Promise<CollectReply> {
-  const activity = activityOf(tenant);
-  activity.passBegins();
+  tenant.activity.passBegins();
   const topics = inTurn(
     (await tenant.allTopics()).map(({ topic }) => topic),
     memory.lastTopic,
@@ -76,7 +74,7 @@ async function collectOnce(tenant: Tenant, memory: Memory): Promise<CollectReply
   }
   tenant.wake.arm();
   const stillNothing = stopped === "done" && holdsNothing && (await isQuiet(tenant, topics));
-  return { ...reply, stopped, ...activity.answer(stillNothing) };
+  return { ...reply, stopped, ...tenant.activity.answer(stillNothing) };
 }
 
 /** In order of names, beginning behind the one that was last. */

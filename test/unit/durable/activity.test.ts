@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { activityOf } from "../../../src/durable/activity.ts";
 import { Bench, numbered } from "./harness.ts";
 
 async function setup() {
   const bench = new Bench({ announces: true });
   await bench.call("putTopic", { topic: "t", settings: { retentionMs: 1000, maxRetentionMs: 5000 } });
-  const rose = () => activityOf(bench.engine.tenant).rose();
+  const rose = () => bench.engine.tenant.activity.rose();
   const idle = async () => {
     const { idle, activity } = await bench.call("collect", {});
     return { idle, activity };
@@ -47,6 +46,30 @@ describe("idle", () => {
 });
 
 describe("announcements", () => {
+  test("a publish and a group made by a receive announce; a duplicate does not", async () => {
+    const { bench, idle } = await setup();
+    await bench.publish("t", numbered(1));
+    expect(bench.announced).toEqual([1]);
+    await bench.advance(5000);
+    expect(await idle()).toEqual({ idle: true, activity: 1 });
+    await bench.take("t", "g");
+    expect(bench.announced).toEqual([1, 2]);
+    await bench.publish("t", numbered(1));
+    await bench.drain("t", "g");
+    await bench.advance(120_000);
+    expect(await idle()).toEqual({ idle: true, activity: 2 });
+  });
+
+  test("the alarm tries again what failed", async () => {
+    const { bench } = await setup();
+    bench.registryFails = true;
+    await bench.publish("t", numbered(1));
+    await bench.advance(1500);
+    bench.registryFails = false;
+    await bench.advance(10_000);
+    expect(bench.announced).toEqual([1]);
+  });
+
   test("the first message after an idle answer is announced with a higher number, the next ones are not", async () => {
     const { bench, rose, idle } = await setup();
     rose();
@@ -63,13 +86,13 @@ describe("announcements", () => {
     rose();
     expect(await idle()).toEqual({ idle: true, activity: 1 });
     bench.restart();
-    activityOf(bench.engine.tenant).rose();
+    bench.engine.tenant.activity.rose();
     expect(bench.announced).toEqual([1, 2]);
   });
 
   test("one that fails is tried again with backoff until it succeeds, and arms the alarm", async () => {
     const { bench, rose } = await setup();
-    const activity = activityOf(bench.engine.tenant);
+    const activity = bench.engine.tenant.activity;
     bench.registryFails = true;
     rose();
     await bench.advance(0);
@@ -92,6 +115,6 @@ describe("announcements", () => {
     rose();
     await bench.advance(0);
     expect(await idle()).toEqual({ idle: true, activity: 1 });
-    expect(activityOf(bench.engine.tenant).retryAtMs).toBeNull();
+    expect(bench.engine.tenant.activity.retryAtMs).toBeNull();
   });
 });

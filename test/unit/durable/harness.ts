@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { GroupSettings } from "../../../src/core/settings.ts";
-import type { ActivityPorts } from "../../../src/durable/activity.ts";
 import {
   type CommandInput,
   type CommandName,
@@ -9,6 +8,7 @@ import {
   Engine,
 } from "../../../src/durable/engine.ts";
 import { migrate } from "../../../src/durable/migrate.ts";
+import type { Ports } from "../../../src/durable/ports.ts";
 import type { MessageLog, NewMessage } from "../../../src/log/message-log.ts";
 import { ObjectLog } from "../../../src/log/object/object-log.ts";
 import type { DeliveryView, Settlement } from "../../../src/protocol/tenant-calls.ts";
@@ -173,7 +173,7 @@ export class Bench {
     return new Engine(TENANT, this.ports(), this.log, this.log as ObjectLog);
   }
 
-  private ports(): ActivityPorts {
+  private ports(): Ports {
     const announce = async (activity: number): Promise<void> => {
       if (this.registryFails) throw new Error("no registry");
       this.announced.push(activity);

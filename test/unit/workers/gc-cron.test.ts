@@ -4,6 +4,7 @@ import type { IdleAnswer } from "../../../src/durable/gc-registry.ts";
 import type { CollectReply } from "../../../src/protocol/tenant-calls.ts";
 import {
   type GcPorts,
+  MAX_PASSES_PER_TENANT,
   MAX_TENANTS_AT_A_TIME,
   MAX_TENANTS_PER_RUN,
   runCollection,
@@ -33,10 +34,15 @@ function setup(
       },
     },
     collect,
+    nowMs: () => nowMs,
+  };
+  let nowMs = 1000;
+  const pass = (ms: number) => {
+    nowMs += ms;
   };
   const run = (tenants: string[], nowMs = 5000) =>
     runCollection(ports, { tenants: new Set(tenants), nowMs, intervalMs: 600_000 });
-  return { noted, run, ports };
+  return { noted, run, ports, pass };
 }
 
 let lines: string[];
@@ -74,6 +80,27 @@ describe("a collection run", () => {
     expect(asked).toEqual([
       [["a", "b"], 5000, 600_000, MAX_TENANTS_PER_RUN],
       ["b", TENANT_DEADLINE_MS],
+    ]);
+  });
+
+  test("a tenant with more to collect gets further passes, and is due in the next run when its time is over", async () => {
+    const passes: Record<string, number> = { a: 0, b: 0, c: 0 };
+    const { noted, run, pass } = setup(async (tenant) => {
+      passes[tenant] = (passes[tenant] ?? 0) + 1;
+      if (tenant === "b") pass(TENANT_DEADLINE_MS / 4);
+      const more = tenant === "a" ? (passes[tenant] ?? 0) < 3 : true;
+      return reply({ stopped: more ? "limit" : "done" });
+    });
+    await run(["a"]);
+    expect(passes.a).toBe(3);
+    await run(["b"]);
+    expect(passes.b).toBe(4);
+    await run(["c"]);
+    expect(passes.c).toBe(MAX_PASSES_PER_TENANT);
+    expect(noted.map(([tenant, at]) => [tenant, at])).toEqual([
+      ["a", 5000],
+      ["b", 5000 - 600_000],
+      ["c", 5000 - 600_000],
     ]);
   });
 
