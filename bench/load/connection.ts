@@ -15,51 +15,60 @@ export interface Reply {
  * tenth of the time of node:http's client.
  */
 export class Connection {
-  private readonly socket: Socket;
+  private readonly url: string;
+  private socket: Socket | null = null;
   private pending: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
   private received: Buffer[] = [];
   private receivedBytes = 0;
   /** Bytes that the reply under way needs in all, as far as is known. */
   private neededBytes = 0;
 
-  static open(url: string): Promise<Connection> {
-    const { hostname, port } = new URL(url);
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      socket.once("error", reject);
-      socket.once("connect", () => {
-        socket.off("error", reject);
-        resolve(new Connection(socket));
-      });
-    });
+  static async open(url: string): Promise<Connection> {
+    const connection = new Connection(url);
+    connection.socket = await connection.connect();
+    return connection;
   }
 
-  private constructor(socket: Socket) {
-    this.socket = socket;
-    socket.setTimeout(REPLY_DEADLINE_MS);
-    socket.on("data", (chunk: Buffer) => this.take(chunk));
-    socket.on("timeout", () => {
-      if (this.pending) socket.destroy(new Error(`no reply within ${REPLY_DEADLINE_MS} ms`));
-    });
-    socket.on("error", (error) => this.fail(error));
-    socket.on("close", () => this.fail(new Error("the server closed the connection")));
+  private constructor(url: string) {
+    this.url = url;
   }
 
-  /** `head` as of `postHead`; `body` holds one byte a character. */
-  request(head: string, body: string): Promise<Reply> {
-    if (this.pending) return Promise.reject(new Error("a connection carries one request at a time"));
+  /** `head` as of `requestHead`; `body` holds one byte a character. */
+  async request(head: string, body: string): Promise<Reply> {
+    if (this.pending) throw new Error("a connection carries one request at a time");
+    // The server closes connections that were idle for some seconds.
+    if (this.socket === null) this.socket = await this.connect();
+    const { socket } = this;
     return new Promise((resolve, reject) => {
       this.pending = { resolve, reject };
       this.received = [];
       this.receivedBytes = 0;
       this.neededBytes = 1;
-      this.socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`, "latin1");
+      socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`, "latin1");
     });
   }
 
   close(): void {
     this.pending = null;
-    this.socket.destroy();
+    this.socket?.destroy();
+  }
+
+  private connect(): Promise<Socket> {
+    const { hostname, port } = new URL(this.url);
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+      socket.setTimeout(REPLY_DEADLINE_MS);
+      socket.on("data", (chunk: Buffer) => this.take(chunk));
+      socket.on("timeout", () => socket.destroy(new Error(`no reply within ${REPLY_DEADLINE_MS} ms`)));
+      const lost = (error: Error) => {
+        reject(error);
+        // A socket that was replaced has nothing to say about the new one.
+        if (this.socket === socket) this.fail(error);
+      };
+      socket.on("error", lost);
+      socket.on("close", () => lost(new Error("the server closed the connection")));
+      socket.once("connect", () => resolve(socket));
+    });
   }
 
   private take(chunk: Buffer): void {
@@ -84,9 +93,10 @@ export class Connection {
   }
 
   private fail(error: Error): void {
-    const { pending } = this;
+    const { pending, socket } = this;
     this.pending = null;
-    this.socket.destroy();
+    this.socket = null;
+    socket?.destroy();
     pending?.reject(error);
   }
 }

@@ -69,7 +69,7 @@ export function planTake(
   rules: WalkRules,
 ): TakePlan {
   const plan: TakePlan = { takes: [], total: 0, unread: [], full: false, stale: [] };
-  let freeLeft = mayTake(input, shares(input).share, asker.subscriber);
+  let freeLeft = mayTake(input, asker.subscriber);
   const candidates: { lane: Lane; sizes: number[] }[] = [];
   let found = 0;
   let looked = 0;

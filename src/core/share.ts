@@ -26,16 +26,27 @@ export interface Shares {
 }
 
 export function shares(input: ShareInput): Shares {
-  const share = Math.ceil(input.busyLanes / Math.max(1, input.counted.size));
-  let missing = -input.freeReadyLanes;
-  for (const subscriber of input.asking)
-    missing += Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));
+  const counted = Math.max(1, input.counted.size);
+  const share = Math.ceil(input.busyLanes / counted);
   const giveUp = new Map<string, number>();
-  if (missing <= 0) return { share, giveUp };
+  take(input, share, share, giveUp);
+  // Where lanes do not divide evenly all may be within the share and an asker still have none.
+  const least = Math.floor(input.busyLanes / counted);
+  if (least < share) take(input, least, least, giveUp);
+  return { share, giveUp };
+}
+
+/** Takes what askers are missing to `wanted` lanes from owners with more than `kept`, into `giveUp`. */
+function take(input: ShareInput, wanted: number, kept: number, giveUp: Map<string, number>): void {
+  const held = (owner: string) => (input.heldLanes.get(owner) ?? 0) - (giveUp.get(owner) ?? 0);
+  let missing = -input.freeReadyLanes;
+  for (const given of giveUp.values()) missing -= given;
+  for (const subscriber of input.asking) missing += Math.max(0, wanted - held(subscriber));
+  if (missing <= 0) return;
   const givers: { owner: string; over: number; counted: boolean }[] = [];
-  for (const [owner, held] of input.heldLanes) {
+  for (const owner of input.heldLanes.keys()) {
     const counted = input.counted.has(owner);
-    const over = counted ? held - share : held;
+    const over = counted ? held(owner) - kept : held(owner);
     if (over > 0) givers.push({ owner, over, counted });
   }
   givers.sort(
@@ -43,20 +54,25 @@ export function shares(input: ShareInput): Shares {
   );
   for (const { owner, over } of givers) {
     const given = Math.min(over, missing);
-    if (given <= 0) break;
-    giveUp.set(owner, given);
+    if (given <= 0) return;
+    giveUp.set(owner, (giveUp.get(owner) ?? 0) + given);
     missing -= given;
   }
-  return { share, giveUp };
 }
 
 /** How many more lanes a subscriber may take that nobody owns; Infinity when no share binds it. */
-export function mayTake(input: ShareInput, share: number, subscriber: string): number {
+export function mayTake(input: ShareInput, subscriber: string): number {
+  const counted = Math.max(1, input.counted.size);
+  const least = Math.floor(input.busyLanes / counted);
+  const share = Math.ceil(input.busyLanes / counted);
+  const held = input.heldLanes.get(subscriber) ?? 0;
+  let bound = Number.POSITIVE_INFINITY;
   for (const other of input.asking) {
     if (other === subscriber) continue;
-    if ((input.heldLanes.get(other) ?? 0) < share) {
-      return Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));
-    }
+    const others = input.heldLanes.get(other) ?? 0;
+    // What was given up for one who has too little must not be taken back by who gave it.
+    if (others < least) return Math.max(0, least - held);
+    if (others < share) bound = Math.max(0, share - held);
   }
-  return Number.POSITIVE_INFINITY;
+  return bound;
 }

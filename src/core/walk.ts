@@ -88,6 +88,8 @@ interface Walked {
   bodyBytes: number;
   verdict: Verdict;
   returned: boolean;
+  /** Was delayed, and never delivered. */
+  arrived: boolean;
 }
 
 /** Everything unsettled at or below the walked offset, ascending, with what the rules say of it. */
@@ -101,7 +103,13 @@ export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked>
         if (exception.offset > message.offset) break;
         yield walkedException(exception, rules);
       }
-      yield { offset: message.offset, bodyBytes: message.bodyBytes, verdict, returned: false };
+      yield {
+        offset: message.offset,
+        bodyBytes: message.bodyBytes,
+        verdict,
+        returned: false,
+        arrived: false,
+      };
     }
   }
   for (; next < lane.exceptions.length; next += 1) {
@@ -115,6 +123,7 @@ function walkedException(exception: Exception, rules: WalkRules): Walked {
     bodyBytes: exception.bodyBytes,
     verdict: verdictOfException(exception, rules),
     returned: exception.state === "returned",
+    arrived: exception.state === "arrived",
   };
 }
 
@@ -162,31 +171,31 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
   const returned: Grant[] = [];
   const again: Grant[] = [];
   let stopped = false;
-  for (const { offset, bodyBytes, verdict, returned: wasReturned } of walkedVerdicts(lane, rules)) {
+  for (const { offset, bodyBytes, verdict, returned: wasReturned } of inOrder(lane, rules, strict)) {
+    // A last attempt that lapsed is over, wherever it stands.
+    if (verdict.kind === "spent") outcome.spent.push(offset);
+    if (stopped) continue;
+    if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
     if (verdict.kind === "deliverable") {
       (wasReturned ? returned : again).push({ offset, bodyBytes, attempt: verdict.attempt, fresh: false });
-      if (strict) {
-        stop(outcome, "strict", offset);
-        stopped = true;
-        break;
-      }
-      continue;
     }
-    if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
-    if (verdict.kind === "spent") outcome.spent.push(offset);
-    if (verdict.kind === "postponed") {
-      stop(outcome, "barrier", offset);
-      stopped = true;
-      break;
-    }
-    if (strict && verdict.kind !== "delayed") {
-      stop(outcome, "strict", offset);
-      stopped = true;
-      break;
-    }
+    if (verdict.kind === "postponed") stop(outcome, "barrier", offset);
+    else if (strict && verdict.kind !== "delayed") stop(outcome, "strict", offset);
+    else continue;
+    stopped = true;
   }
   outcome.grants.push(...returned, ...again);
   return stopped;
+}
+
+/**
+ * By offset. In a strict lane a message that was delivered before comes before a delayed one that arrived since:
+ * nothing is delivered until the message before it is settled.
+ */
+function inOrder(lane: Lane, rules: WalkRules, strict: boolean): Iterable<Walked> {
+  if (!strict) return walkedVerdicts(lane, rules);
+  const walked = [...walkedVerdicts(lane, rules)];
+  return [...walked.filter(({ arrived }) => !arrived), ...walked.filter(({ arrived }) => arrived)];
 }
 
 function walkWindow(
@@ -210,13 +219,13 @@ function walkWindow(
       outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs);
       continue;
     }
+    // Left ungranted it grows too old: then the lane has to be cared for.
+    outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs + rules.maxRetentionMs);
     if (outcome.grants.length >= room) {
       stop(outcome, room === maxGrants ? "limit" : "full", entry.offset);
       return;
     }
     outcome.grants.push({ offset: entry.offset, bodyBytes: entry.bodyBytes, attempt: 1, fresh: true });
-    // Left ungranted it grows too old: then the lane has to be cared for.
-    outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs + rules.maxRetentionMs);
   }
   if (lane.behind) stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
 }

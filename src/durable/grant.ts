@@ -43,8 +43,9 @@ export function grant(group: GroupState, takes: readonly Take[], terms: GrantTer
         if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
     }
     group.touch(lane, terms.nowMs);
-    group.index.requeue(lane);
   }
+  // Who got more comes later in turn: an odd message goes to another lane each time.
+  for (const { lane } of takes.toSorted((a, b) => a.count - b.count)) group.index.requeue(lane);
   return granted;
 }
 

@@ -1,4 +1,5 @@
-import type { TakeInput, TakeReply } from "../protocol/tenant-calls.ts";
+import { DueQueue } from "../core/due-queue.ts";
+import type { GroupRef, TakeInput, TakeReply } from "../protocol/tenant-calls.ts";
 
 /** A receive that waits inside the object for something to deliver. */
 export interface Waiter {
@@ -13,6 +14,9 @@ export interface Waiter {
 export class Waiters {
   private readonly byGroup = new Map<string, Set<Waiter>>();
   private readonly byTake = new Map<string, Waiter>();
+  /** How many receives of each subscriber wait, by group. */
+  private readonly subscribers = new Map<string, Map<string, Set<Waiter>>>();
+  private readonly deadlines = new DueQueue<Waiter>();
 
   get count(): number {
     return this.byTake.size;
@@ -20,10 +24,11 @@ export class Waiters {
 
   add(waiter: Waiter): void {
     const name = groupName(waiter.input);
-    const waiting = this.byGroup.get(name) ?? new Set<Waiter>();
-    waiting.add(waiter);
-    this.byGroup.set(name, waiting);
+    inner(this.byGroup, name, () => new Set<Waiter>()).add(waiter);
+    const subscribers = inner(this.subscribers, name, () => new Map<string, Set<Waiter>>());
+    inner(subscribers, waiter.input.subscriber, () => new Set<Waiter>()).add(waiter);
     this.byTake.set(waiter.input.takeId, waiter);
+    this.deadlines.set(waiter, waiter.deadlineAtMs);
   }
 
   remove(waiter: Waiter): void {
@@ -31,56 +36,62 @@ export class Waiters {
     const waiting = this.byGroup.get(name);
     waiting?.delete(waiter);
     if (waiting?.size === 0) this.byGroup.delete(name);
+    const subscribers = this.subscribers.get(name);
+    const own = subscribers?.get(waiter.input.subscriber);
+    own?.delete(waiter);
+    if (own?.size === 0) subscribers?.delete(waiter.input.subscriber);
+    if (subscribers?.size === 0) this.subscribers.delete(name);
     this.byTake.delete(waiter.input.takeId);
+    this.deadlines.set(waiter, null);
   }
 
   find(takeId: string): Waiter | undefined {
     return this.byTake.get(takeId);
   }
 
-  of(ref: { topic: string; group: string }): Waiter[] {
+  of(ref: GroupRef): Waiter[] {
     return [...(this.byGroup.get(groupName(ref)) ?? [])];
   }
 
-  has(ref: { topic: string; group: string }): boolean {
+  has(ref: GroupRef): boolean {
     return this.byGroup.has(groupName(ref));
   }
 
   /** Groups in which somebody waits. */
-  groups(): { topic: string; group: string }[] {
+  groups(): GroupRef[] {
     return [...this.byGroup.values()].flatMap((waiting) => {
       const [first] = waiting;
       return first ? [{ topic: first.input.topic, group: first.input.group }] : [];
     });
   }
 
-  isWaiting(ref: { topic: string; group: string }, subscriber: string): boolean {
-    for (const waiter of this.byGroup.get(groupName(ref)) ?? []) {
-      if (waiter.input.subscriber === subscriber) return true;
-    }
-    return false;
+  isWaiting(ref: GroupRef, subscriber: string): boolean {
+    return this.subscribers.get(groupName(ref))?.has(subscriber) ?? false;
   }
 
-  subscribersOf(ref: { topic: string; group: string }): Set<string> {
-    const names = new Set<string>();
-    for (const waiter of this.byGroup.get(groupName(ref)) ?? []) names.add(waiter.input.subscriber);
-    return names;
+  subscribersOf(ref: GroupRef): Set<string> {
+    return new Set(this.subscribers.get(groupName(ref))?.keys() ?? []);
   }
 
   /** Earliest deadline of all. */
   nextDeadlineAtMs(): number | null {
-    let earliest: number | null = null;
-    for (const { deadlineAtMs } of this.byTake.values()) {
-      if (earliest === null || deadlineAtMs < earliest) earliest = deadlineAtMs;
-    }
-    return earliest;
+    return this.deadlines.peekAtMs();
   }
 
-  expired(nowMs: number): Waiter[] {
-    return [...this.byTake.values()].filter((waiter) => waiter.deadlineAtMs <= nowMs);
+  /** Those whose wait is over, once each: whoever asks tries them a last time and ends them. */
+  takeExpired(nowMs: number): Waiter[] {
+    return this.deadlines.takeDue(nowMs);
   }
 }
 
-export function groupName(ref: { topic: string; group: string }): string {
+function inner<K, V>(outer: Map<K, V>, key: K, make: () => V): V {
+  const known = outer.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  outer.set(key, made);
+  return made;
+}
+
+export function groupName(ref: GroupRef): string {
   return `${ref.topic}\n${ref.group}`;
 }

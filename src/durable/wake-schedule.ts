@@ -26,6 +26,8 @@ export class WakeSchedule {
   private timerAtMs: number | null = null;
   private readonly lookingAhead = new Set<string>();
   private readonly pumping = new Map<string, { again: boolean }>();
+  /** Counts what may have brought work for somebody: a receive that is about to wait sees what it missed. */
+  news = 0;
   private passing: Promise<void> | null = null;
 
   constructor(tenant: Tenant) {
@@ -62,11 +64,13 @@ export class WakeSchedule {
 
   /** A topic has new messages. */
   topicGrew(topic: string): void {
+    this.news += 1;
     for (const group of this.tenant.waiters.groups()) if (group.topic === topic) this.pump(group);
   }
 
   /** Tries the waiting receives of a group, soon and once, however often it is called meanwhile. */
   pump(group: { topic: string; group: string }): void {
+    this.news += 1;
     if (!this.tenant.waiters.has(group)) return;
     const name = groupName(group);
     const running = this.pumping.get(name);
@@ -126,7 +130,7 @@ export class WakeSchedule {
     const { tenant } = this;
     await tenant.allTopics();
     const nowMs = tenant.nowMs();
-    for (const waiter of tenant.waiters.expired(nowMs)) this.pump(waiter.input);
+    for (const waiter of tenant.waiters.takeExpired(nowMs)) this.pump(waiter.input);
     const due = tenant.groupsDueAt.takeDue(nowMs);
     for (const later of due.splice(MAX_PASS_GROUPS)) tenant.groupsDueAt.set(later, nowMs + 1);
     for (const group of due) {

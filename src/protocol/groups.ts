@@ -37,19 +37,7 @@ const settings = {
 export const putGroupRequest = z
   .strictObject({
     ...settings,
-    retry: z
-      .strictObject(retry, { error: expectedObject })
-      .partial()
-      .superRefine(({ initialBackoffMs, maxBackoffMs }, context) => {
-        // Where only one is given, the object compares it with what is stored.
-        if (initialBackoffMs === undefined || maxBackoffMs === undefined || maxBackoffMs >= initialBackoffMs)
-          return;
-        context.addIssue({
-          code: "custom",
-          path: ["maxBackoffMs"],
-          message: "must not be below initialBackoffMs",
-        });
-      }),
+    retry: z.strictObject(retry, { error: expectedObject }).partial(),
   })
   .partial()
   .meta({

@@ -97,6 +97,7 @@ describe("limits", () => {
     { maxAttempts: 1000 },
     { retry: { initialBackoffMs: 0 } },
     { retry: { initialBackoffMs: 0, maxBackoffMs: 0 } },
+    { retry: { initialBackoffMs: 100, maxBackoffMs: 99 } },
     { retry: { multiplier: 1 } },
     { retry: {} },
   ];
@@ -121,7 +122,6 @@ describe("limits", () => {
     [{ retry: { maxBackoffMs: -1 } }, "retry.maxBackoffMs"],
     [{ retry: { multiplier: 0.9 } }, "retry.multiplier"],
     [{ retry: { multiplyer: 2 } }, "retry.multiplyer"],
-    [{ retry: { initialBackoffMs: 100, maxBackoffMs: 99 } }, "retry.maxBackoffMs"],
     [{ retry: 5 }, "retry"],
     [{ retry: null }, "retry"],
     [{ deadLetters: "yes" }, "deadLetters"],

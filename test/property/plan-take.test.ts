@@ -96,7 +96,7 @@ describe("planTake", () => {
           expect(draining.has(lane) && lane.lease !== null).toBe(false);
         }
         const free = new Set(lanes.filter((lane) => lane.lease === null));
-        expect(free.size).toBeLessThanOrEqual(mayTake(one.input, shares(one.input).share, ME));
+        expect(free.size).toBeLessThanOrEqual(mayTake(one.input, ME));
       }),
       RUNS,
     );
@@ -123,7 +123,7 @@ describe("planTake", () => {
         const taken = plan.takes.map(({ lane }) => turnOf(one, lane));
         expect(taken).toEqual([...taken].sort((a, b) => a - b));
         // While no share binds, whatever is ready and was ahead in turn has a part, or is read first.
-        fc.pre(mayTake(one.input, shares(one.input).share, ME) === Number.POSITIVE_INFINITY);
+        fc.pre(mayTake(one.input, ME) === Number.POSITIVE_INFINITY);
         const last = taken[taken.length - 1] ?? 0;
         const known = new Set([...plan.takes.map(({ lane }) => lane), ...plan.unread, ...plan.stale]);
         const { draining } = planGiveUps(one.index, one.input, one.rules);
@@ -140,8 +140,7 @@ describe("planTake", () => {
       fc.property(group, asker, (one, who) => {
         const plan = planFor(one, who);
         fc.pre(plan.total === 0 && plan.unread.length === 0);
-        const free =
-          mayTake(one.input, shares(one.input).share, ME) > 0 ? [...one.index.readyFree.keys()] : [];
+        const free = mayTake(one.input, ME) > 0 ? [...one.index.readyFree.keys()] : [];
         const { draining } = planGiveUps(one.index, one.input, one.rules);
         const own = [...one.index.readyOf(ME).keys()].filter((lane) => !draining.has(lane));
         expect([...free, ...own].map((lane) => lane.partitionKey)).toEqual([]);

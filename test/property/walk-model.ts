@@ -59,6 +59,14 @@ export function modelInFlight(messages: readonly ModelMessage[], nowMs: number):
   return messages.filter(({ place }) => place.kind === "delivered" && place.untilMs > nowMs).length;
 }
 
+/** In a strict lane what was delivered before comes before a delayed message that is due since. */
+function inOrder(messages: readonly ModelMessage[], strict: boolean): [number, ModelMessage][] {
+  const all = [...messages.entries()];
+  const isNew = ([, { place }]: [number, ModelMessage]) =>
+    place.kind === "ahead" || (place.kind === "waiting" && place.state === "arrived");
+  return strict ? [...all.filter((one) => !isNew(one)), ...all.filter(isNew)] : all;
+}
+
 export function modelNext(
   messages: readonly ModelMessage[],
   rules: WalkRules,
@@ -66,7 +74,7 @@ export function modelNext(
   if (modelInFlight(messages, rules.nowMs) >= rules.maxInFlight) return null;
   const strict = rules.maxInFlight === 1;
   let first: { at: number; grant: Grant } | null = null;
-  for (const [at, message] of messages.entries()) {
+  for (const [at, message] of inOrder(messages, strict)) {
     const step = stepOf(message, rules);
     if (step.kind === "skip") continue;
     if (step.kind === "stop") break;
@@ -81,7 +89,7 @@ export function modelNext(
     };
     if (place.kind === "waiting" && place.state === "returned") return found;
     first ??= found;
-    // A strict lane is served in offset order alone: its next message is the first that is not done.
+    // A strict lane's next message is the first that is not done.
     if (strict) break;
   }
   return first;

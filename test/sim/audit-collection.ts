@@ -14,12 +14,19 @@ export function auditCollection(model: AuditModel): void {
 function auditVanished(model: AuditModel, row: LogRow, clockMs: number): void {
   const { history } = model;
   const what = `message ${row.id} of ${row.topic} (offset ${row.offset})`;
-  if (row.deadLetter) return history.violate("G10", `${what}, a dead letter, vanished before its time`);
-  if (clockMs < row.publishedAtMs + model.profile.retentionMs) {
-    return history.violate("G10", `${what} vanished ${row.publishedAtMs + model.profile.retentionMs - clockMs} ms too early`);
+  if (row.deadLetter) {
+    history.violate("G10", `${what}, a dead letter, vanished before its time`);
+    return;
+  }
+  const youngMs = row.publishedAtMs + model.profile.retentionMs - clockMs;
+  if (youngMs > 0) {
+    history.violate("G10", `${what} vanished ${youngMs} ms too early`);
+    return;
   }
   const seq = row.vanishedSeq ?? ENDLESS;
-  const groups = model.groups.filter((group) => group.topic === row.topic && !group.loose && group.madeBySeq < seq);
+  const groups = model.groups.filter(
+    (group) => group.topic === row.topic && !group.loose && group.madeBySeq < seq,
+  );
   for (const group of groups) {
     if (model.maySettled(group, row, seq, clockMs)) continue;
     history.violate("G10", `${what} vanished although ${group.group} had not settled it`);
@@ -62,6 +69,7 @@ function wasRedriven(model: AuditModel, letter: LogRow): boolean {
       row.targetGroup === facts.group &&
       row.appearedSeq <= (letter.vanishedSeq ?? ENDLESS),
   );
-  if (!back) model.history.violate("G2", `dead letter ${letter.id} went with a redrive that put nothing back`);
+  if (!back)
+    model.history.violate("G2", `dead letter ${letter.id} went with a redrive that put nothing back`);
   return true;
 }

@@ -9,9 +9,14 @@ export function auditDeadLetters(model: AuditModel, group: GroupAudit): void {
   for (const row of group.rows) {
     const copies = copiesOf(group, row);
     const sources = group.rows.filter((other) => isSame(other, row) && model.covers(group, other) !== "no");
-    const resets = history.of("resetOffset").filter(({ input }) => input.partitionKey === row.partitionKey).length;
+    const resets = history
+      .of("resetOffset")
+      .filter(({ input }) => input.partitionKey === row.partitionKey).length;
     if (copies.length > sources.length * (1 + resets)) {
-      history.violate("G2", `${model.describe(group, row)} has ${copies.length} dead letters for one failure`);
+      history.violate(
+        "G2",
+        `${model.describe(group, row)} has ${copies.length} dead letters for one failure`,
+      );
     }
     auditDecided(model, group, row, copies);
     if (copies.length === 0) auditMissing(model, group, row);
@@ -23,7 +28,9 @@ function isSame(a: LogRow, b: LogRow): boolean {
 }
 
 function copiesOf(group: GroupAudit, row: LogRow): LogRow[] {
-  return group.copies.filter((copy) => copy.deadLetter?.originalId === row.id && copy.partitionKey === row.partitionKey);
+  return group.copies.filter(
+    (copy) => copy.deadLetter?.originalId === row.id && copy.partitionKey === row.partitionKey,
+  );
 }
 
 /** What a caller was told to be dead-lettered has its copy; nothing comes after it. */
@@ -34,7 +41,10 @@ function auditDecided(model: AuditModel, group: GroupAudit, row: LogRow, copies:
     if (!decided) continue;
     const missing = !copies.some(({ appearedSeq }) => appearedSeq > decided.call.startSeq);
     if (missing && row.vanishedSeq === null && !model.interfered(group, row, delivery.seq, ENDLESS)) {
-      history.violate("G2", `${model.describe(group, row)} was answered as dead-lettered and has no dead letter`);
+      history.violate(
+        "G2",
+        `${model.describe(group, row)} was answered as dead-lettered and has no dead letter`,
+      );
     }
   }
 }
@@ -63,11 +73,16 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   if (!group.settings.deadLetters) history.violate("G2", `${what} is one too many: the group makes none`);
   const sources = group.rows.filter((row) => isSame(row, copy) && model.covers(group, row) !== "no");
   const bytes = sources.filter((row) => sameBytes(row, copy));
-  if (bytes.length === 0) return history.violate("G12", `${what} has other bytes than the message`);
+  if (bytes.length === 0) history.violate("G12", `${what} has other bytes than the message`);
   const clockMs = history.highestClockMs(copy.appearedSeq, copy.publishedAtMs);
   const failed = bytes.filter((row) => model.mayHaveFailed(group, row, copy.appearedSeq, clockMs));
-  if (failed.length === 0) return history.violate("G2", `${what} was made although no last attempt failed`);
-  const deliveries = failed.flatMap((row) => group.deliveries.get(row) ?? []).filter(({ seq }) => seq < copy.appearedSeq);
+  if (failed.length === 0) {
+    history.violate("G2", `${what} was made although no last attempt failed`);
+    return;
+  }
+  const deliveries = failed
+    .flatMap((row) => group.deliveries.get(row) ?? [])
+    .filter(({ seq }) => seq < copy.appearedSeq);
   const lost = failed.some((row) => model.lost(group, row.notBeforeSeq, copy.appearedSeq) > 0);
   if (!lost && !deliveries.some(({ view }) => view.attempt === facts.attempts)) {
     history.violate("G2", `${what} says ${facts.attempts} attempts, which no delivery had`);
@@ -75,7 +90,9 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   // After a reset the message begins anew, its reasons too.
   const anew = failed.some((row) => model.interfered(group, row, 0, copy.appearedSeq));
   if (anew) return;
-  const allowed = new Set(failed.flatMap((row) => [...reasonsOf(model, group.deliveries.get(row) ?? [], copy)]));
+  const allowed = new Set(
+    failed.flatMap((row) => [...reasonsOf(model, group.deliveries.get(row) ?? [], copy)]),
+  );
   const reason = facts.reason;
   if (allowed.has(reason)) return;
   history.violate("G2", `${what} gives the reason "${reason}", expected ${[...allowed].join(" or ")}`);

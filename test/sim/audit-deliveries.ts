@@ -31,7 +31,8 @@ function auditOne(model: AuditModel, group: GroupAudit, delivery: Delivery, what
   if (view.id !== row.id || view.partitionKey !== row.partitionKey || !sameBytes(row, view)) {
     history.violate("G12", `${what} was delivered with other bytes than the log holds`);
   }
-  if (!group.loose && model.covers(group, row) === "no") history.violate("G6", `${what} is not for this group`);
+  if (!group.loose && model.covers(group, row) === "no")
+    history.violate("G6", `${what} is not for this group`);
 }
 
 function auditFirst(model: AuditModel, group: GroupAudit, delivery: Delivery, what: string): void {
@@ -41,12 +42,21 @@ function auditFirst(model: AuditModel, group: GroupAudit, delivery: Delivery, wh
     model.history.violate("G3", `${what} came ${row.dueAtMs - delivery.clockMs} ms before it was due`);
   }
   if (delivery.view.attempt >= 1 && delivery.view.attempt <= 1 + lost) return;
-  model.history.violate("G2", `${what} came first as attempt ${delivery.view.attempt}; ${lost} grants were lost before`);
+  model.history.violate(
+    "G2",
+    `${what} came first as attempt ${delivery.view.attempt}; ${lost} grants were lost before`,
+  );
 }
 
-function auditNext(model: AuditModel, group: GroupAudit, before: Delivery, next: Delivery, what: string): void {
+function auditNext(
+  model: AuditModel,
+  group: GroupAudit,
+  before: Delivery,
+  next: Delivery,
+  what: string,
+): void {
   const { history } = model;
-  if (next.seq === before.seq) return history.violate("G4", `${what} came twice in one reply`);
+  if (next.seq === before.seq) history.violate("G4", `${what} came twice in one reply`);
   if (model.interfered(group, before.row, before.seq, next.seq)) return;
   const relevant = model
     .settlements(before.view.receipt)
@@ -64,7 +74,10 @@ function auditNext(model: AuditModel, group: GroupAudit, before: Delivery, next:
   const high = Math.max(...counts) + 1 + lost;
   if (next.view.attempt < low || next.view.attempt > high) {
     const expected = low === high ? `${low}` : `${low} to ${high}`;
-    history.violate("G2", `${what} came as attempt ${next.view.attempt} after ${before.view.attempt}, expected ${expected}`);
+    history.violate(
+      "G2",
+      `${what} came as attempt ${next.view.attempt} after ${before.view.attempt}, expected ${expected}`,
+    );
   }
 }
 
@@ -79,15 +92,16 @@ function auditAfterSettlement(
   const { history } = model;
   const { settlement } = ok;
   if (settlement.action === "ack" || settlement.action === "reject") {
-    return history.violate("G2", `${what} came again after a confirmed ${settlement.action}`);
+    history.violate("G2", `${what} came again after a confirmed ${settlement.action}`);
   }
   const lowestMs = history.lowestClockMs(ok.call as unknown as Call);
   if (settlement.action === "nack") {
     if (before.view.attempt >= group.settings.maxAttempts) {
-      return history.violate("G2", `${what} came again after its last attempt ${before.view.attempt} failed`);
+      history.violate("G2", `${what} came again after its last attempt ${before.view.attempt} failed`);
     }
     const dueMs = lowestMs + (settlement.delayMs ?? backoffMs(group, before.view.attempt));
-    if (next.clockMs < dueMs) history.violate("G2", `${what} came ${dueMs - next.clockMs} ms before its backoff ended`);
+    if (next.clockMs < dueMs)
+      history.violate("G2", `${what} came ${dueMs - next.clockMs} ms before its backoff ended`);
   }
   if (settlement.action === "postpone" && next.clockMs < lowestMs + settlement.delayMs) {
     history.violate("G3", `${what} came before the time to which it was postponed`);
@@ -103,7 +117,9 @@ function auditAfterLapse(
   what: string,
 ): void {
   const { history } = model;
-  const unknown = relevant.some(({ status, settlement }) => status === null && settlement.action !== "extend");
+  const unknown = relevant.some(
+    ({ status, settlement }) => status === null && settlement.action !== "extend",
+  );
   if (unknown || model.givenBack(group, before, next.seq)) return;
   const untilMs = model.visibleUntilMs(before, next.seq);
   if (next.clockMs < untilMs) {

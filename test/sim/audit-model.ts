@@ -98,14 +98,16 @@ export class AuditModel {
   /** Calls by which the holder may have ended its delivery without an attempt: leave, or give back. */
   givenBack(group: GroupAudit, delivery: Delivery, beforeSeq: number): boolean {
     const { history } = this;
-    const left = history.of("leave").some(
-      ({ input, startSeq, endSeq }) =>
-        input.subscriber === delivery.subscriber &&
-        input.topic === group.topic &&
-        input.group === group.group &&
-        startSeq < beforeSeq &&
-        (endSeq ?? ENDLESS) > delivery.seq,
-    );
+    const left = history
+      .of("leave")
+      .some(
+        ({ input, startSeq, endSeq }) =>
+          input.subscriber === delivery.subscriber &&
+          input.topic === group.topic &&
+          input.group === group.group &&
+          startSeq < beforeSeq &&
+          (endSeq ?? ENDLESS) > delivery.seq,
+      );
     return (
       left ||
       history
@@ -143,7 +145,8 @@ export class AuditModel {
       const lost = this.lost(group, delivery.seq, seq);
       // How long a grant lasted that nobody saw is not known.
       if (lost > 0 && delivery.view.attempt + lost >= maxAttempts) return true;
-      if (delivery.view.attempt >= maxAttempts && highestMs >= this.visibleUntilMs(delivery, seq)) return true;
+      if (delivery.view.attempt >= maxAttempts && highestMs >= this.visibleUntilMs(delivery, seq))
+        return true;
     }
     return this.lost(group, first, seq) >= maxAttempts;
   }
@@ -174,7 +177,12 @@ export class AuditModel {
     for (const [at, settlement] of call.input.settlements.entries()) {
       const result = outcome?.ok ? outcome.value[at] : undefined;
       // A failed call may have failed after it took effect.
-      const settled = { settlement, call, status: result?.status ?? null, deadLettered: result?.deadLettered ?? false };
+      const settled = {
+        settlement,
+        call,
+        status: result?.status ?? null,
+        deadLettered: result?.deadLettered ?? false,
+      };
       const known = this.settledBy.get(settlement.receipt);
       if (known) known.push(settled);
       else this.settledBy.set(settlement.receipt, [settled]);
@@ -186,7 +194,9 @@ export class AuditModel {
     const { history } = this;
     // On a dead-letter topic attempts have no limit and failures make no further dead letters.
     const ofDeadLetters = originalOf(topic) !== null;
-    const settings = ofDeadLetters ? { ...plan.settings, maxAttempts: ENDLESS, deadLetters: false } : plan.settings;
+    const settings = ofDeadLetters
+      ? { ...plan.settings, maxAttempts: ENDLESS, deadLetters: false }
+      : plan.settings;
     const made = history.of("putGroup").filter(({ input }) => input.topic === topic && input.group === group);
     const rows = history.rows.filter((row) => row.topic === topic);
     const audit: GroupAudit = {
@@ -197,10 +207,14 @@ export class AuditModel {
       loose: history.of("deleteGroup").some(({ input }) => input.topic === topic && input.group === group),
       deliveries: new Map(),
       rows,
-      copies: history.rows.filter(({ deadLetter }) => deadLetter?.originalTopic === topic && deadLetter.group === group),
+      copies: history.rows.filter(
+        ({ deadLetter }) => deadLetter?.originalTopic === topic && deadLetter.group === group,
+      ),
       interferences: this.interferencesOf(topic, group),
       madeAfterSeq: Math.min(...made.map(({ startSeq }) => startSeq)),
-      madeBySeq: Math.min(...made.map(({ outcome, endSeq }) => (outcome?.ok ? (endSeq ?? ENDLESS) : ENDLESS))),
+      madeBySeq: Math.min(
+        ...made.map(({ outcome, endSeq }) => (outcome?.ok ? (endSeq ?? ENDLESS) : ENDLESS)),
+      ),
     };
     const byOffset = new Map(rows.map((row) => [row.offset, row]));
     for (const call of history.of("take")) {
@@ -216,11 +230,21 @@ export class AuditModel {
       const note = this.notes.get(NONCE.exec(view.receipt)?.[1] ?? "");
       const row = byOffset.get(view.offset);
       if (!note || !row) {
-        this.history.violate("G12", `a delivery names offset ${view.offset}, which the log never held, or no grant`);
+        this.history.violate(
+          "G12",
+          `a delivery names offset ${view.offset}, which the log never held, or no grant`,
+        );
         continue;
       }
       note.answered = true;
-      const delivery = { view, row, seq: note.seq, clockMs: note.clockMs, subscriber: call.input.subscriber, place };
+      const delivery = {
+        view,
+        row,
+        seq: note.seq,
+        clockMs: note.clockMs,
+        subscriber: call.input.subscriber,
+        place,
+      };
       const known = audit.deliveries.get(row);
       if (known) known.push(delivery);
       else audit.deliveries.set(row, [delivery]);
@@ -231,7 +255,8 @@ export class AuditModel {
     const { history } = this;
     const ours = (input: { topic: string; group: string }) => input.topic === topic && input.group === group;
     const found: Interference[] = [];
-    const add = (call: unknown, touches: (row: LogRow) => boolean) => found.push({ call: call as Call, touches });
+    const add = (call: unknown, touches: (row: LogRow) => boolean) =>
+      found.push({ call: call as Call, touches });
     for (const call of history.of("resetOffset")) {
       if (ours(call.input)) add(call, (row) => row.partitionKey === call.input.partitionKey);
     }

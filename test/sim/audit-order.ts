@@ -46,7 +46,8 @@ function publishOf(model: AuditModel, row: LogRow): { sentSeq: number; answeredS
   let answeredSeq = ENDLESS;
   for (const { input, startSeq, endSeq, outcome } of model.history.of("publish")) {
     if (input.topic !== row.topic || (endSeq ?? ENDLESS) < row.notBeforeSeq) continue;
-    if (!input.messages.some(({ id, partitionKey }) => id === row.id && partitionKey === row.partitionKey)) continue;
+    if (!input.messages.some(({ id, partitionKey }) => id === row.id && partitionKey === row.partitionKey))
+      continue;
     sentSeq = Math.min(sentSeq, startSeq);
     if (outcome?.ok) answeredSeq = Math.min(answeredSeq, endSeq ?? ENDLESS);
   }
@@ -62,13 +63,18 @@ function isHeld(model: AuditModel, group: GroupAudit, delivery: Delivery, at: De
   if (delivery.seq > at.seq || at.clockMs >= model.visibleUntilMs(delivery, at.seq)) return false;
   const ended = model
     .settlements(delivery.view.receipt)
-    .some(({ call, settlement, status }) => settlement.action !== "extend" && call.startSeq < at.seq && (status === "ok" || status === null));
+    .some(
+      ({ call, settlement, status }) =>
+        settlement.action !== "extend" && call.startSeq < at.seq && (status === "ok" || status === null),
+    );
   if (ended || model.givenBack(group, delivery, at.seq)) return false;
   if (model.interfered(group, delivery.row, delivery.seq, at.seq)) return false;
   if (delivery.row.vanishedNotBeforeSeq !== null && delivery.row.vanishedNotBeforeSeq < at.seq) return false;
   // A clock that ran ahead meanwhile may have ended it.
   const untilMs = model.visibleUntilMs(delivery, at.seq);
-  return !model.history.jumps.some((jump) => jump.seq > delivery.seq && jump.seq < at.seq && jump.beforeMs >= untilMs);
+  return !model.history.jumps.some(
+    (jump) => jump.seq > delivery.seq && jump.seq < at.seq && jump.beforeMs >= untilMs,
+  );
 }
 
 export { isHeld };
@@ -77,10 +83,15 @@ function auditInFlight(model: AuditModel, group: GroupAudit, deliveries: readonl
   const { maxInFlightPerPartition } = group.settings;
   for (const [at, delivery] of deliveries.entries()) {
     if (deliveries[at + 1]?.seq === delivery.seq) continue;
-    const held = new Set(deliveries.filter((other) => isHeld(model, group, other, delivery)).map(({ row }) => row));
+    const held = new Set(
+      deliveries.filter((other) => isHeld(model, group, other, delivery)).map(({ row }) => row),
+    );
     if (held.size > maxInFlightPerPartition) {
       const what = `${held.size} messages of lane ${delivery.row.partitionKey.slice(0, 20)} are in flight`;
-      model.history.violate("G3", `${group.topic}/${group.group}: ${what}, allowed are ${maxInFlightPerPartition}`);
+      model.history.violate(
+        "G3",
+        `${group.topic}/${group.group}: ${what}, allowed are ${maxInFlightPerPartition}`,
+      );
     }
   }
 }
@@ -118,12 +129,14 @@ function auditBarrier(
     const dueMs = history.lowestClockMs(call as unknown as Call) + settlement.delayMs;
     const again = deliveries.find((one) => one.row === row && one.seq > postponed.seq);
     for (const behind of deliveries) {
-      if (behind.row.offset <= row.offset || behind.seq < endSeq || (again && behind.seq >= again.seq)) continue;
+      if (behind.row.offset <= row.offset || behind.seq < endSeq || (again && behind.seq >= again.seq))
+        continue;
       if (model.interfered(group, row, postponed.seq, behind.seq)) continue;
       if (model.mayHaveExpired(row, behind.seq, behind.clockMs)) continue;
       if (row.vanishedNotBeforeSeq !== null && row.vanishedNotBeforeSeq < behind.seq) continue;
       const early = history.highestClockMs(behind.seq, behind.clockMs) < dueMs;
-      const first = group.deliveries.get(behind.row)?.[0] === behind && model.lost(group, 0, behind.seq) === 0;
+      const first =
+        group.deliveries.get(behind.row)?.[0] === behind && model.lost(group, 0, behind.seq) === 0;
       if (early || (first && again)) {
         history.violate("G3", `barrier: ${model.describe(group, behind.row)} passed the postponed ${row.id}`);
       }

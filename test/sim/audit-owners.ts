@@ -24,7 +24,8 @@ export function auditOwners(model: AuditModel, group: GroupAudit): void {
       if (epoch < before.view.leaseEpoch) {
         model.history.violate("G4", `${where}: epoch ${epoch} came after ${before.view.leaseEpoch}`);
       }
-      if (before.subscriber !== delivery.subscriber) auditHandover(model, group, deliveries.slice(0, at), delivery, where);
+      if (before.subscriber !== delivery.subscriber)
+        auditHandover(model, group, deliveries.slice(0, at), delivery, where);
     }
   }
 }
@@ -41,7 +42,10 @@ function auditHandover(
   if (!before || !livesOn(model, group, before, next)) return;
   const released = model.history
     .of("releaseLease")
-    .some(({ startSeq, endSeq, input }) => startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group);
+    .some(
+      ({ startSeq, endSeq, input }) =>
+        startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group,
+    );
   if (released) return;
   // Without a lapse in between: what lapsed may be extended after the lane was given up.
   const held = earlier.find(
@@ -73,7 +77,8 @@ function livesOn(model: AuditModel, group: GroupAudit, before: Delivery, next: D
   let untilMs = before.clockMs + leaseMs;
   const ours = history.calls.filter((call) => {
     const input = call.input as { topic?: string; group?: string; subscriber?: string };
-    if (input.topic !== group.topic || input.group !== group.group || input.subscriber !== before.subscriber) return false;
+    if (input.topic !== group.topic || input.group !== group.group || input.subscriber !== before.subscriber)
+      return false;
     return (call.endSeq ?? ENDLESS) > before.seq && call.startSeq < next.seq;
   });
   if (ours.some(({ name }) => name === "leave")) return false;
@@ -85,7 +90,7 @@ function livesOn(model: AuditModel, group: GroupAudit, before: Delivery, next: D
   beats.sort((a, b) => (a.endSeq ?? ENDLESS) - (b.endSeq ?? ENDLESS));
   for (const beat of beats) {
     if (beat.endClockMs >= untilMs) return false;
-    untilMs = Math.max(untilMs, beat.startClockMs + leaseMs);
+    untilMs = Math.max(untilMs, history.lowestClockMs(beat) + leaseMs);
   }
   return next.clockMs < untilMs;
 }

@@ -30,34 +30,53 @@ function auditCall(history: History, call: Call<"publish">, byName: ReadonlyMap<
   const endSeq = call.endSeq ?? Number.POSITIVE_INFINITY;
   const rowsOf = (message: NewMessage) => byName.get(nameOf(input.topic, message)) ?? [];
   const present = (message: NewMessage) =>
-    rowsOf(message).find((row) => row.notBeforeSeq < endSeq && (row.vanishedSeq ?? Number.POSITIVE_INFINITY) > startSeq);
+    rowsOf(message).find(
+      (row) => row.notBeforeSeq < endSeq && (row.vanishedSeq ?? Number.POSITIVE_INFINITY) > startSeq,
+    );
   if (!outcome?.ok) {
     // Its own rows, recognised by their bytes: all of them, or none.
     const made = input.messages.filter((message) =>
-      rowsOf(message).some((row) => row.appearedSeq > startSeq && row.notBeforeSeq < endSeq && sameBytes(row, message)),
+      rowsOf(message).some(
+        (row) => row.appearedSeq > startSeq && row.notBeforeSeq < endSeq && sameBytes(row, message),
+      ),
     );
     if (made.length > 0 && !input.messages.every(present)) {
-      history.violate("G1", `a batch of ${input.messages.length} was stored in part: ${made.length} messages`);
+      history.violate(
+        "G1",
+        `a batch of ${input.messages.length} was stored in part: ${made.length} messages`,
+      );
     }
     return;
   }
-  if (outcome.value.results.length !== input.messages.length) history.violate("G1", "a publish answered another number of results");
+  if (outcome.value.results.length !== input.messages.length)
+    history.violate("G1", "a publish answered another number of results");
   for (const [at, message] of input.messages.entries()) {
     const row = present(message);
     if (!row) history.violate("G1", `${message.id} was answered as stored and is not in the log`);
-    else if (outcome.value.results[at]?.duplicate === false && !madeBy(rowsOf(message), message, startSeq, endSeq)) {
+    else if (
+      outcome.value.results[at]?.duplicate === false &&
+      !madeBy(rowsOf(message), message, startSeq, endSeq)
+    ) {
       history.violate("G8", `${message.id} was answered as new, and its row is not of this publish`);
     }
   }
 }
 
 function madeBy(rows: readonly LogRow[], message: NewMessage, startSeq: number, endSeq: number): boolean {
-  return rows.some((row) => row.appearedSeq > startSeq && row.notBeforeSeq < endSeq && sameBytes(row, message));
+  return rows.some(
+    (row) => row.appearedSeq > startSeq && row.notBeforeSeq < endSeq && sameBytes(row, message),
+  );
 }
 
-function auditRows(history: History, name: string, rows: readonly LogRow[], sent: readonly NewMessage[]): void {
+function auditRows(
+  history: History,
+  name: string,
+  rows: readonly LogRow[],
+  sent: readonly NewMessage[],
+): void {
   for (const row of rows) {
-    if (!sent.some((message) => sameBytes(row, message))) history.violate("G12", `the log's ${name} has bytes that nobody sent`);
+    if (!sent.some((message) => sameBytes(row, message)))
+      history.violate("G12", `the log's ${name} has bytes that nobody sent`);
   }
   for (const [at, row] of rows.entries()) {
     const before = rows[at - 1];

@@ -31,9 +31,16 @@ function auditAccepted(
   if (next && next.seq < startSeq) history.violate("G5", `${what} was accepted after the next delivery`);
   const other = all.find(
     ({ call, status, settlement }) =>
-      call !== one.call && status === "ok" && settlement.action !== "extend" && (call.endSeq ?? ENDLESS) < startSeq,
+      call !== one.call &&
+      status === "ok" &&
+      settlement.action !== "extend" &&
+      (call.endSeq ?? ENDLESS) < startSeq,
   );
-  if (other) history.violate("G5", `${what} was accepted after a confirmed ${other.settlement.action} by the same receipt`);
+  if (other)
+    history.violate(
+      "G5",
+      `${what} was accepted after a confirmed ${other.settlement.action} by the same receipt`,
+    );
   for (const call of ENDING.flatMap((name) => history.of(name) as unknown as Call[])) {
     if (!call.outcome?.ok || call.startSeq <= delivery.seq || (call.endSeq ?? ENDLESS) >= startSeq) continue;
     const ended = endedBy(call, group, delivery);
@@ -54,16 +61,26 @@ function endedBy(call: Call, group: GroupAudit, delivery: Delivery): string | nu
   if (input.topic !== group.topic || input.group !== group.group) return null;
   if (call.name === "leave" && input.subscriber === delivery.subscriber) return "its subscriber left";
   if (call.name === "giveBack" && input.receipts?.includes(delivery.view.receipt)) return "it was given back";
-  if (call.name === "resetOffset" && input.partitionKey === delivery.row.partitionKey) return "an offset reset";
+  if (call.name === "resetOffset" && input.partitionKey === delivery.row.partitionKey)
+    return "an offset reset";
   return null;
 }
 
-function auditFlag(model: AuditModel, group: GroupAudit, delivery: Delivery, one: Settled, what: string): void {
+function auditFlag(
+  model: AuditModel,
+  group: GroupAudit,
+  delivery: Delivery,
+  one: Settled,
+  what: string,
+): void {
   const { deadLetters, maxAttempts } = group.settings;
   const last = one.settlement.action === "nack" && delivery.view.attempt >= maxAttempts;
   const expected = deadLetters && (one.settlement.action === "reject" || last);
   if (one.deadLettered !== expected) {
-    model.history.violate("G2", `${what} of at most ${maxAttempts} was answered deadLettered ${one.deadLettered}`);
+    model.history.violate(
+      "G2",
+      `${what} of at most ${maxAttempts} was answered deadLettered ${one.deadLettered}`,
+    );
   }
 }
 

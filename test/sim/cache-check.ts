@@ -67,7 +67,11 @@ export class CacheCheck {
 }
 
 function firstDifference(group: GroupState, fresh: GroupState, hasProgress: boolean): string | null {
-  return progressDifference(group, fresh, hasProgress) ?? laneDifference(group, fresh) ?? (KNOWN_HEARTBEATS_FORGOTTEN && !hasProgress ? null : subscriberDifference(group, fresh));
+  return (
+    progressDifference(group, fresh, hasProgress) ??
+    laneDifference(group, fresh) ??
+    (KNOWN_HEARTBEATS_FORGOTTEN && !hasProgress ? null : subscriberDifference(group, fresh))
+  );
 }
 
 function progressDifference(group: GroupState, fresh: GroupState, hasProgress: boolean): string | null {

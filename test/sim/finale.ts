@@ -51,7 +51,11 @@ export class Finale {
       await this.ask("putTopic", { topic, settings: { retentionMs, maxRetentionMs } });
     }
     for (const plan of this.profile.groups) {
-      await this.ask("putGroup", { topic: plan.topic, group: plan.group, settings: { ...plan.settings, paused: false } });
+      await this.ask("putGroup", {
+        topic: plan.topic,
+        group: plan.group,
+        settings: { ...plan.settings, paused: false },
+      });
     }
     await this.drain();
     if (this.profile.admin === 0) for (const plan of this.profile.groups) await this.shareOut(plan);
@@ -82,7 +86,10 @@ export class Finale {
     for (let waited = 0; reply === undefined && waited < 1000; waited += 1) await this.pass(ASK_STEP_MS);
     if (!reply) this.host.history.violate("G11", `${name} was never answered although nothing failed`);
     else if (!reply.ok) {
-      this.host.history.violate("G11", `${name} failed although nothing else did: ${JSON.stringify(reply.error)}`);
+      this.host.history.violate(
+        "G11",
+        `${name} failed although nothing else did: ${JSON.stringify(reply.error)}`,
+      );
     }
     return reply?.ok ? reply.value : null;
   }
@@ -92,7 +99,8 @@ export class Finale {
     const before = await this.settings();
     this.host.crash("for a second look");
     const after = await this.settings();
-    if (after !== before) this.host.history.violate("G11", `settings were ${before}, after a new start they are ${after}`);
+    if (after !== before)
+      this.host.history.violate("G11", `settings were ${before}, after a new start they are ${after}`);
     const { retentionMs, maxRetentionMs, topics, groups } = this.profile;
     const asked = JSON.stringify([
       ...topics.map((topic) => [topic, retentionMs, maxRetentionMs]),
@@ -147,7 +155,11 @@ export class Finale {
     return (await this.ask("take", input))?.deliveries ?? [];
   }
 
-  private async ackAll(plan: GroupPlan, subscriber: string, deliveries: readonly { receipt: string }[]): Promise<void> {
+  private async ackAll(
+    plan: GroupPlan,
+    subscriber: string,
+    deliveries: readonly { receipt: string }[],
+  ): Promise<void> {
     const { topic, group } = plan;
     const settlements = deliveries.map(({ receipt }) => ({ receipt, action: "ack" as const }));
     const results = await this.ask("settle", { topic, group, subscriber, settlements });
@@ -194,7 +206,8 @@ export class Finale {
     const { history, sql } = this.host;
     for (const table of KNOWN_HEARTBEATS_FORGOTTEN ? TABLES.slice(0, -1) : TABLES) {
       const rows = sql.all(`SELECT * FROM ${table}`);
-      if (rows.length > 0) history.violate("G11", `${table} still holds ${rows.length} rows: ${JSON.stringify(rows[0])}`);
+      if (rows.length > 0)
+        history.violate("G11", `${table} still holds ${rows.length} rows: ${JSON.stringify(rows[0])}`);
     }
     const { callsUnderWay } = this.host;
     if (callsUnderWay > 0) history.violate("G11", `${callsUnderWay} calls were never answered`);
@@ -210,7 +223,8 @@ export class Finale {
         if (backlog + inFlight + subscribers > 0) history.violate("G11", `${shown} with everything settled`);
         // Removed by an admin, a message may end as expired; else only by age, which nothing reaches.
         const old = this.profile.admin > 0 || this.profile.maxRetentionMs < LONGEST_RUN_MS;
-        if (!old && expired > 0) history.violate("G11", `${topic}/${group} shows ${expired} expired messages, and none was old`);
+        if (!old && expired > 0)
+          history.violate("G11", `${topic}/${group} shows ${expired} expired messages, and none was old`);
       }
     }
   }
@@ -227,7 +241,8 @@ export class Finale {
     for (const topic of this.profile.topics) {
       if (!this.profile.groups.some((plan) => plan.topic === topic)) continue;
       const left = sql.all("SELECT count(*) AS n FROM queue_messages WHERE topic = ?", topic);
-      if (Number(left[0]?.n) > 0) history.violate("G10", `collection left ${String(left[0]?.n)} settled messages of ${topic}`);
+      if (Number(left[0]?.n) > 0)
+        history.violate("G10", `collection left ${String(left[0]?.n)} settled messages of ${topic}`);
     }
   }
 }

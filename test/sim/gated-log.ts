@@ -10,11 +10,16 @@ export function gatedLog(inner: MessageLog, gate: LogGate): MessageLog {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function" || typeof name !== "string") return member;
-      return (...args: unknown[]) => gate(name, () => Reflect.apply(member, target, args) as Promise<unknown>);
+      return (...args: unknown[]) =>
+        gate(name, () => Reflect.apply(member, target, args) as Promise<unknown>);
     },
   });
 }
 
 export function logUnreachable(): FairlaneError {
-  return new FairlaneError({ code: "store-unavailable", detail: "the log cannot be reached", retryAfterMs: 100 });
+  return new FairlaneError({
+    code: "store-unavailable",
+    detail: "the log cannot be reached",
+    retryAfterMs: 100,
+  });
 }

@@ -147,7 +147,8 @@ export class History {
   /** Highest reading of the clock that there ever was up to `seq`, which had the reading `clockMs`. */
   highestClockMs(seq: number, clockMs: number): number {
     let highest = clockMs;
-    for (const jump of this.jumps) if (jump.seq <= seq) highest = Math.max(highest, jump.beforeMs, jump.afterMs);
+    for (const jump of this.jumps)
+      if (jump.seq <= seq) highest = Math.max(highest, jump.beforeMs, jump.afterMs);
     return highest;
   }
 

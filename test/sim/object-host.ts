@@ -1,4 +1,4 @@
-import { Engine, type CommandInput, type CommandName, type CommandValue } from "../../src/durable/engine.ts";
+import { type CommandInput, type CommandName, type CommandValue, Engine } from "../../src/durable/engine.ts";
 import { migrate } from "../../src/durable/migrate.ts";
 import type { Ports } from "../../src/durable/ports.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
@@ -7,6 +7,7 @@ import type { Outcome } from "../../src/protocol/tenant-calls.ts";
 import { CacheCheck } from "./cache-check.ts";
 import { gatedLog, logUnreachable } from "./gated-log.ts";
 import { type Call, type GrantNote, History } from "./history.ts";
+import { KNOWN_LONG_WAITS } from "./known-defects.ts";
 import { LogObserver } from "./log-observer.ts";
 import { NodeSql } from "./node-sql.ts";
 import { ObjectGone } from "./object-gone.ts";
@@ -26,6 +27,8 @@ interface Incarnation {
   underWay: Set<() => void>;
 }
 
+/** An answer takes so long at most, beside its wait: some reads of a log that is slow and down for a while. */
+const MAX_ANSWER_MS = 20_000;
 /** A caller gives up after this; the call itself may still be under way. */
 const CALLER_PATIENCE_MS = 30_000;
 
@@ -88,7 +91,10 @@ export class ObjectHost {
       const call = this.history.started("publish", input);
       const run = life.engine.tenant.log.append(input.topic, input.messages).then(
         (value) => ({ ok: true as const, value }),
-        (error) => ({ ok: false as const, error: error.failure ?? { code: "internal" as const, detail: String(error) } }),
+        (error) => ({
+          ok: false as const,
+          error: error.failure ?? { code: "internal" as const, detail: String(error) },
+        }),
       );
       this.follow(life, call, run, answer);
     });
@@ -125,7 +131,11 @@ export class ObjectHost {
     }
   }
 
-  private arrive<N extends CommandName>(name: N, input: CommandInput<N>, answer: (reply: Reply<N>) => void): void {
+  private arrive<N extends CommandName>(
+    name: N,
+    input: CommandInput<N>,
+    answer: (reply: Reply<N>) => void,
+  ): void {
     const life = this.incarnation();
     const call = this.history.started(name, input);
     this.follow(life, call, life.engine.call(name, input), answer);
@@ -142,14 +152,27 @@ export class ObjectHost {
       answer(null);
     };
     // It may have crashed before the first await of the command.
-    if (!life.alive) return gone();
+    if (!life.alive) {
+      gone();
+      return;
+    }
     life.underWay.add(gone);
+    const startTrueMs = this.world.trueMs;
     run.then((outcome) => {
       if (!life.underWay.delete(gone)) return;
       this.history.ended(call, outcome);
+      this.checkPatience(call as unknown as Call, this.world.trueMs - startTrueMs);
       this.moved = true;
       answer(outcome);
     }, this.world.failed);
+  }
+
+  /** A call is answered soon, a receive soon after its wait, whatever the clock does. */
+  private checkPatience(call: Call, lastedMs: number): void {
+    const waitMs = "waitMs" in call.input ? call.input.waitMs : 0;
+    // A clock that steps back by less than the wait is not noticed: then it is the wait twice.
+    if (lastedMs <= 2 * waitMs + MAX_ANSWER_MS || (KNOWN_LONG_WAITS && waitMs > 0)) return;
+    this.history.violate("G11", `${call.name} with a wait of ${waitMs} ms was answered after ${lastedMs} ms`);
   }
 
   /** Calls that nobody has answered. */
@@ -231,7 +254,14 @@ export class ObjectHost {
     if (!life.alive) throw new ObjectGone();
     this.drawnNonces += 1;
     const nonce = this.drawnNonces.toString(16).padStart(16, "0");
-    const note = { nonce, seq: this.history.seq(), clockMs: this.nowMs(), topic: "", group: "", answered: false };
+    const note = {
+      nonce,
+      seq: this.history.seq(),
+      clockMs: this.nowMs(),
+      topic: "",
+      group: "",
+      answered: false,
+    };
     this.drawn.push(note);
     return nonce;
   }
@@ -285,7 +315,8 @@ export class ObjectHost {
     const underWay = [...life.underWay];
     life.underWay.clear();
     for (const gone of underWay) gone();
-    if (this.alarmRuns) this.alarmAtMs = Math.min(this.alarmAtMs ?? Number.POSITIVE_INFINITY, this.nowMs() + 2000);
+    if (this.alarmRuns)
+      this.alarmAtMs = Math.min(this.alarmAtMs ?? Number.POSITIVE_INFINITY, this.nowMs() + 2000);
     this.alarmRuns = false;
     this.moved = true;
   }

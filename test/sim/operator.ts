@@ -58,35 +58,50 @@ export class Operator {
     const ignore = () => {};
     switch (prng.weighted(MIX)) {
       case "resetOffset":
-        return host.send("resetOffset", { topic, group, partitionKey, offset: this.someOffset(topic) }, ignore);
+        host.send("resetOffset", { topic, group, partitionKey, offset: this.someOffset(topic) }, ignore);
+        break;
       case "deleteMessage": {
         const rows = this.present(topic);
         if (rows.length === 0) return;
         const { id, partitionKey: key } = prng.pick(rows);
-        return host.send("deleteMessage", { topic, id, partitionKey: key }, ignore);
+        host.send("deleteMessage", { topic, id, partitionKey: key }, ignore);
+        break;
       }
       case "purgeMessages":
-        return host.send("purgeMessages", { topic }, ignore);
+        host.send("purgeMessages", { topic }, ignore);
+        break;
       case "redrive":
-        return host.send("redrive", { topic, ids: null, group: prng.chance(0.5) ? group : null, limit: prng.pick([null, 1, 10]) }, ignore);
+        host.send(
+          "redrive",
+          { topic, ids: null, group: prng.chance(0.5) ? group : null, limit: prng.pick([null, 1, 10]) },
+          ignore,
+        );
+        break;
       case "purgeDeadLetters":
-        return host.send("purgeDeadLetters", { topic }, ignore);
+        host.send("purgeDeadLetters", { topic }, ignore);
+        break;
       case "releaseLease":
-        return host.send("releaseLease", { topic, group, partitionKey }, ignore);
+        host.send("releaseLease", { topic, group, partitionKey }, ignore);
+        break;
       case "pause":
-        return this.pause(prng.pick(this.profile.groups));
+        this.pause(prng.pick(this.profile.groups));
+        break;
       case "putTopic": {
         const { retentionMs, maxRetentionMs } = this.profile;
         // Dead letters keep their own, longer retention.
         const published = prng.pick(this.profile.topics);
-        return host.send("putTopic", { topic: published, settings: { retentionMs, maxRetentionMs } }, ignore);
+        host.send("putTopic", { topic: published, settings: { retentionMs, maxRetentionMs } }, ignore);
+        break;
       }
       case "deleteGroup":
-        return host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
+        host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
+        break;
       case "meet":
-        return KNOWN_SETTINGS_LOST ? undefined : this.meet(topic);
+        if (!KNOWN_SETTINGS_LOST) this.meet(topic);
+        break;
       case "look":
-        return this.lookAround(topic, group);
+        this.lookAround(topic, group);
+        break;
     }
   }
 
@@ -105,14 +120,25 @@ export class Operator {
     this.meetings += 1;
     const group = `meeting-${this.meetings}`;
     const settings = { maxAttempts: 7, visibilityTimeoutMs: 4000 };
-    const take = { topic, group, subscriber: "early", maxMessages: 1, waitMs: 0, visibilityTimeoutMs: null, takeId: group };
+    const take = {
+      topic,
+      group,
+      subscriber: "early",
+      maxMessages: 1,
+      waitMs: 0,
+      visibilityTimeoutMs: null,
+      takeId: group,
+    };
     host.send("take", take, () => {});
     host.send("putGroup", { topic, group, settings }, (reply) => {
       if (!reply?.ok) return;
       const { maxAttempts, visibilityTimeoutMs } = reply.value;
       const answered = JSON.stringify({ maxAttempts, visibilityTimeoutMs });
       if (answered === JSON.stringify(settings)) return;
-      host.history.violate("G11", `settings ${JSON.stringify(settings)} of ${group} were answered as ${answered}`);
+      host.history.violate(
+        "G11",
+        `settings ${JSON.stringify(settings)} of ${group} were answered as ${answered}`,
+      );
     });
     world.after(2000, "the meeting ends", () => this.remove(topic, group));
   }

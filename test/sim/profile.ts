@@ -1,7 +1,16 @@
 import { DEFAULT_GROUP_SETTINGS, type GroupSettings } from "../../src/core/settings.ts";
 import type { Prng } from "./prng.ts";
 
-export type Behaviour = "ack" | "nack" | "nackLater" | "postpone" | "reject" | "extend" | "lapse" | "late" | "twice";
+export type Behaviour =
+  | "ack"
+  | "nack"
+  | "nackLater"
+  | "postpone"
+  | "reject"
+  | "extend"
+  | "lapse"
+  | "late"
+  | "twice";
 
 /** How likely each fault is. Those of the world by second, those of a call by call, those of the log by method. */
 export interface Faults {
@@ -83,7 +92,13 @@ export const NO_FAULTS: Faults = {
   lateTimerMs: 0,
 };
 
-const CRASHES: Partial<Faults> = { crash: 0.3, eviction: 0.1, oddAlarm: 0.1, lostHint: 0.1, lateTimerMs: 300 };
+const CRASHES: Partial<Faults> = {
+  crash: 0.3,
+  eviction: 0.1,
+  oddAlarm: 0.1,
+  lostHint: 0.1,
+  lateTimerMs: 300,
+};
 const NETWORK: Partial<Faults> = {
   duplicateCall: 0.1,
   lostRequest: 0.05,
@@ -117,7 +132,19 @@ const MIXED: Record<Behaviour, number> = {
   twice: 1,
 };
 
-const ODD_KEYS = ["__proto__", "%", "*", "a b", "🚀🚀", "ключ", "order-1", "~3", "constructor", "'; --", "x".repeat(255)];
+const ODD_KEYS = [
+  "__proto__",
+  "%",
+  "*",
+  "a b",
+  "🚀🚀",
+  "ключ",
+  "order-1",
+  "~3",
+  "constructor",
+  "'; --",
+  "x".repeat(255),
+];
 
 type Shape = Partial<Omit<Profile, "title" | "topics" | "partitionKeys" | "groups" | "faults">> & {
   faults?: Partial<Faults>;
@@ -130,7 +157,12 @@ type Shape = Partial<Omit<Profile, "title" | "topics" | "partitionKeys" | "group
 
 /** Each profile leans on one guarantee; all of them audit all guarantees. */
 const SHAPES: Record<string, Shape> = {
-  "G1 publishes meet crashes": { direct: 0.3, chained: 0.5, duplicate: 0.2, faults: { ...CRASHES, ...NETWORK, storageFailure: 0.05 } },
+  "G1 publishes meet crashes": {
+    direct: 0.3,
+    chained: 0.5,
+    duplicate: 0.2,
+    faults: { ...CRASHES, ...NETWORK, storageFailure: 0.05 },
+  },
   "G2 every message through every fault": {
     behaviours: MIXED,
     leave: 0.05,
@@ -155,17 +187,43 @@ const SHAPES: Record<string, Shape> = {
     behaviours: { ...CALM, ack: 30, nack: 1, lapse: 1 },
     faults: { crash: 0.05 },
   },
-  "G4 owners come and go": { minSubscribers: 3, leave: 0.15, vanish: 0.1, behaviours: MIXED, waiting: 0.7, faults: { eviction: 0.1 } },
+  "G4 owners come and go": {
+    minSubscribers: 3,
+    leave: 0.15,
+    vanish: 0.1,
+    behaviours: MIXED,
+    waiting: 0.7,
+    faults: { eviction: 0.1 },
+  },
   "G5 receipts late and twice": {
     behaviours: { ...MIXED, late: 4, twice: 4, extend: 3, lapse: 3 },
     giveBack: 0.2,
     leave: 0.05,
     faults: { ...NETWORK },
   },
-  "G6 groups beside each other": { maxGroups: 3, behaviours: { ...MIXED, reject: 2, nack: 4 }, faults: { crash: 0.1 } },
-  "G7 a failing tenant beside a quiet one": { behaviours: MIXED, faults: { ...CRASHES, ...LOG, storageFailure: 0.2 } },
-  "G8 the same ID again": { duplicate: 0.5, chained: 0.3, retentionMs: 20_000, collect: 0.3, faults: { ...NETWORK, crash: 0.1 } },
-  "G9 delayed messages and lost hints": { delayed: 0.5, direct: 0.5, behaviours: MIXED, waiting: 0.8, faults: { ...LOG, lostHint: 0.7, crash: 0.1 } },
+  "G6 groups beside each other": {
+    maxGroups: 3,
+    behaviours: { ...MIXED, reject: 2, nack: 4 },
+    faults: { crash: 0.1 },
+  },
+  "G7 a failing tenant beside a quiet one": {
+    behaviours: MIXED,
+    faults: { ...CRASHES, ...LOG, storageFailure: 0.2 },
+  },
+  "G8 the same ID again": {
+    duplicate: 0.5,
+    chained: 0.3,
+    retentionMs: 20_000,
+    collect: 0.3,
+    faults: { ...NETWORK, crash: 0.1 },
+  },
+  "G9 delayed messages and lost hints": {
+    delayed: 0.5,
+    direct: 0.5,
+    behaviours: MIXED,
+    waiting: 0.8,
+    faults: { ...LOG, lostHint: 0.7, crash: 0.1 },
+  },
   "G10 collection": {
     collect: 1,
     retentionMs: 5_000,
@@ -173,13 +231,30 @@ const SHAPES: Record<string, Shape> = {
     behaviours: MIXED,
     faults: { ...CRASHES, ...CLOCK, maxJumpMs: 600_000 },
   },
-  "G11 nothing leaks when the log fails": { behaviours: MIXED, leave: 0.05, vanish: 0.05, faults: { ...LOG, logFailure: 0.15, logOutage: 0.15, crash: 0.1 } },
-  "G11 clocks jump": { behaviours: MIXED, delayed: 0.2, waiting: 0.6, faults: { ...CLOCK, clockJump: 0.4, oddAlarm: 0.2, lateTimerMs: 2000 } },
+  "G11 nothing leaks when the log fails": {
+    behaviours: MIXED,
+    leave: 0.05,
+    vanish: 0.05,
+    faults: { ...LOG, logFailure: 0.15, logOutage: 0.15, crash: 0.1 },
+  },
+  "G11 clocks jump": {
+    behaviours: MIXED,
+    delayed: 0.2,
+    waiting: 0.6,
+    faults: { ...CLOCK, clockJump: 0.4, oddAlarm: 0.2, lateTimerMs: 2000 },
+  },
   "G12 odd bytes": { oddKeys: true, behaviours: { ...CALM, reject: 1 }, faults: { networkDelayMs: 100 } },
 };
 
 const ADMIN_SHAPES: Record<string, Shape> = {
-  "G6 admin calls in the middle": { admin: 0.5, maxGroups: 3, behaviours: MIXED, delayed: 0.1, collect: 0.1, leave: 0.05 },
+  "G6 admin calls in the middle": {
+    admin: 0.5,
+    maxGroups: 3,
+    behaviours: MIXED,
+    delayed: 0.1,
+    collect: 0.1,
+    leave: 0.05,
+  },
   "G10 admin calls, crashes and collection": {
     admin: 0.5,
     collect: 0.5,
@@ -197,14 +272,19 @@ export const PROFILE_TITLES = Object.keys(ALL_SHAPES);
 export function profileOf(seed: number, prng: Prng): Profile {
   const title = PROFILE_TITLES[seed % PROFILE_TITLES.length] as string;
   const shape = ALL_SHAPES[title] as Shape;
-  const topics = ["orders", "bills", "_3"].slice(0, prng.int(1, shape.oneKey ? 1 : 2)).map((t) => t.replace("_", "t"));
+  const topics = ["orders", "bills", "_3"]
+    .slice(0, prng.int(1, shape.oneKey ? 1 : 2))
+    .map((t) => t.replace("_", "t"));
   const keys = shape.oddKeys ? ODD_KEYS : Array.from({ length: 12 }, (_, at) => `k${at}`);
   const count = shape.oneKey ? prng.int(1, 3) : prng.int(1, keys.length);
   const groups = topics.flatMap((topic) =>
-    Array.from({ length: prng.int(1, shape.maxGroups ?? 2) }, (_, at) => drawGroup(topic, `g${at}`, shape, prng)),
+    Array.from({ length: prng.int(1, shape.maxGroups ?? 2) }, (_, at) =>
+      drawGroup(topic, `g${at}`, shape, prng),
+    ),
   );
   const behaviours = shape.behaviours ?? CALM;
-  if (behaviours.reject > 0 && prng.chance(0.4)) groups.push(drawGroup(`${topics[0]}_dlq`, "menders", shape, prng));
+  if (behaviours.reject > 0 && prng.chance(0.4))
+    groups.push(drawGroup(`${topics[0]}_dlq`, "menders", shape, prng));
   return {
     title,
     topics,

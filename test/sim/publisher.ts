@@ -51,7 +51,9 @@ export class Publisher {
     const onReply = (reply: { ok: boolean } | null) => {
       if (reply?.ok || tries >= MAX_TRIES) return done();
       // Safe to send again: the same IDs. A producer that makes its bodies anew sends other bytes.
-      const again = this.prng.chance(0.3) ? messages.map((message) => ({ ...message, ...this.content() })) : messages;
+      const again = this.prng.chance(0.3)
+        ? messages.map((message) => ({ ...message, ...this.content() }))
+        : messages;
       this.world.after(this.prng.int(0, 2000), `${this.name} tries again`, () =>
         this.publish(topic, again, tries + 1, done),
       );
@@ -67,7 +69,8 @@ export class Publisher {
       const repeats = this.made > 0 && this.prng.chance(this.profile.duplicate);
       const number = repeats ? this.prng.int(1, this.made) : ++this.made;
       // The key goes with the ID, so that a repeat meets its first.
-      const partitionKey = this.profile.partitionKeys[(number * 7) % this.profile.partitionKeys.length] ?? "k";
+      const partitionKey =
+        this.profile.partitionKeys[(number * 7) % this.profile.partitionKeys.length] ?? "k";
       const delayMs = this.prng.chance(this.profile.delayed) ? this.prng.int(1, MAX_DELAY_MS) : 0;
       messages.push({ id: `${this.name}/${number}`, partitionKey, delayMs, ...this.content() });
     }
@@ -81,7 +84,12 @@ export class Publisher {
       const body = Uint8Array.from({ length: this.prng.int(0, 40) }, (_, at) => (at * 37 + salt) % 256);
       return { body, contentType: "application/octet-stream", headers };
     }
-    const texts = [`{"n": ${salt}, "n":1.0}`, `[9007199254740993,${salt}]`, `"\\u00e9 ${salt} é🚀"`, ` ${salt}e0 `];
+    const texts = [
+      `{"n": ${salt}, "n":1.0}`,
+      `[9007199254740993,${salt}]`,
+      `"\\u00e9 ${salt} é🚀"`,
+      ` ${salt}e0 `,
+    ];
     return { body: this.prng.pick(texts), contentType: null, headers };
   }
 }

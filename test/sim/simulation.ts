@@ -1,7 +1,7 @@
 import { audit } from "./auditor.ts";
 import { FaultMaker } from "./fault-maker.ts";
-import type { Violation } from "./history.ts";
 import { Finale } from "./finale.ts";
+import type { Violation } from "./history.ts";
 import { ObjectHost } from "./object-host.ts";
 import { Operator } from "./operator.ts";
 import { Prng } from "./prng.ts";
@@ -51,7 +51,14 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     host.close();
     return host.history.violations;
   });
-  return { seed, title: profile.title, violations, traceHash: world.traceHash(), steps: world.steps, lines: world.lines };
+  return {
+    seed,
+    title: profile.title,
+    violations,
+    traceHash: world.traceHash(),
+    steps: world.steps,
+    lines: world.lines,
+  };
 }
 
 function makeSite(tenant: string, world: World, profile: Profile): Site {
@@ -59,7 +66,9 @@ function makeSite(tenant: string, world: World, profile: Profile): Site {
   world.hosts.push(host);
   const { retentionMs, maxRetentionMs } = profile;
   for (const topic of profile.topics) {
-    again(world, "putTopic", (done) => host.send("putTopic", { topic, settings: { retentionMs, maxRetentionMs } }, done));
+    again(world, "putTopic", (done) =>
+      host.send("putTopic", { topic, settings: { retentionMs, maxRetentionMs } }, done),
+    );
   }
   for (let at = 0; at < profile.publishers; at += 1) {
     new Publisher(world, host, profile, world.prng.fork(), `p${at}`).start();
@@ -67,7 +76,8 @@ function makeSite(tenant: string, world: World, profile: Profile): Site {
   const subscribers = profile.groups.flatMap((plan) => {
     const members = Array.from(
       { length: plan.subscribers },
-      (_, at) => new Subscriber(world, host, profile, plan, world.prng.fork(), `${plan.topic}.${plan.group}.s${at}`),
+      (_, at) =>
+        new Subscriber(world, host, profile, plan, world.prng.fork(), `${plan.topic}.${plan.group}.s${at}`),
     );
     const { topic, group, settings } = plan;
     const start = () => members.forEach((member) => void member.start());

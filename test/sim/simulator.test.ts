@@ -27,7 +27,11 @@ describe(`the simulator, seeds ${FROM} to ${FROM + SEEDS - 1}`, () => {
 
 describe("a seed", () => {
   test("gives the same run each time, and another seed another", async () => {
-    const [first, again, other] = [await simulate(FROM + 1), await simulate(FROM + 1), await simulate(FROM + 2)];
+    const [first, again, other] = [
+      await simulate(FROM + 1),
+      await simulate(FROM + 1),
+      await simulate(FROM + 2),
+    ];
     expect(again.traceHash).toBe(first.traceHash);
     expect(again.steps).toBe(first.steps);
     expect(other.traceHash).not.toBe(first.traceHash);

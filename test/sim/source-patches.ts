@@ -15,13 +15,21 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     name: "a walked offset that runs ahead",
     guarantee: "G2",
     title: "G3",
-    edits: [{ file: "core/lane.ts", find: "this.walkTo(last.offset);", replace: "this.walkTo(last.offset + 1);" }],
+    edits: [
+      { file: "core/lane.ts", find: "this.walkTo(last.offset);", replace: "this.walkTo(last.offset + 1);" },
+    ],
   },
   {
     name: "a run that swallows its neighbour",
     guarantee: "G2",
     title: "G3",
-    edits: [{ file: "core/lane.ts", find: "run.messages.splice(place, 1);", replace: "run.messages.splice(place, 2);" }],
+    edits: [
+      {
+        file: "core/lane.ts",
+        find: "run.messages.splice(place, 1);",
+        replace: "run.messages.splice(place, 2);",
+      },
+    ],
   },
   {
     name: "a message granted to two subscribers",
@@ -31,7 +39,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
       {
         file: "core/walk.ts",
         find: 'if (untilMs > rules.nowMs) return { kind: "inFlight", subscriber, attempt, untilMs };',
-        replace: 'if (untilMs > rules.nowMs + 900) return { kind: "inFlight", subscriber, attempt, untilMs };',
+        replace:
+          'if (untilMs > rules.nowMs + 900) return { kind: "inFlight", subscriber, attempt, untilMs };',
       },
     ],
   },
@@ -80,7 +89,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
       {
         file: "core/walk.ts",
         find: 'case "backingOff":',
-        replace: 'case "backingOff":\n      if (atMs - rules.nowMs < 900) return { kind: "deliverable", attempt: attempt + 1 };',
+        replace:
+          'case "backingOff":\n      if (atMs - rules.nowMs < 900) return { kind: "deliverable", attempt: attempt + 1 };',
       },
     ],
   },
@@ -174,13 +184,25 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     name: "a barrier that is passed",
     guarantee: "G3",
     title: "G3",
-    edits: [{ file: "core/walk.ts", find: 'if (verdict.kind === "postponed") {', replace: 'if (verdict.kind === "postponed" && strict) {' }],
+    edits: [
+      {
+        file: "core/walk.ts",
+        find: 'if (verdict.kind === "postponed") {',
+        replace: 'if (verdict.kind === "postponed" && strict) {',
+      },
+    ],
   },
   {
     name: "a strict lane that flows on",
     guarantee: "G3",
     title: "G3",
-    edits: [{ file: "core/walk.ts", find: "const strict = rules.maxInFlight === 1;", replace: "const strict = rules.maxInFlight === 0;" }],
+    edits: [
+      {
+        file: "core/walk.ts",
+        find: "const strict = rules.maxInFlight === 1;",
+        replace: "const strict = rules.maxInFlight === 0;",
+      },
+    ],
   },
   {
     name: "deliveries in another order",
@@ -223,7 +245,13 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     name: "one attempt more than allowed",
     guarantee: "G2",
     title: "G6",
-    edits: [{ file: "durable/commands/settle.ts", find: "holder.attempt >= maxAttempts", replace: "holder.attempt > maxAttempts" }],
+    edits: [
+      {
+        file: "durable/commands/settle.ts",
+        find: "holder.attempt >= maxAttempts",
+        replace: "holder.attempt > maxAttempts",
+      },
+    ],
   },
   {
     name: "attempts that are not counted",
@@ -264,7 +292,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
       {
         file: "durable/deliver.ts",
         find: "body: message.body,",
-        replace: 'body: typeof message.body === "string" ? JSON.stringify(JSON.parse(message.body)) : message.body,',
+        replace:
+          'body: typeof message.body === "string" ? JSON.stringify(JSON.parse(message.body)) : message.body,',
       },
     ],
   },
@@ -272,7 +301,13 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     name: "a share that binds nobody",
     guarantee: "G4",
     title: "G4",
-    edits: [{ file: "core/share.ts", find: "return Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));", replace: "return Number.POSITIVE_INFINITY;" }],
+    edits: [
+      {
+        file: "core/share.ts",
+        find: "return Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));",
+        replace: "return Number.POSITIVE_INFINITY;",
+      },
+    ],
   },
   {
     name: "a redriven message that every group gets",
@@ -302,7 +337,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
       {
         file: "durable/group-state.ts",
         find: "if (lane.lease) tables.leases.save(this.key, lane.partitionKey, lane.lease);",
-        replace: "if (lane.lease && lane.hasLeaseRow) tables.leases.save(this.key, lane.partitionKey, lane.lease);",
+        replace:
+          "if (lane.lease && lane.hasLeaseRow) tables.leases.save(this.key, lane.partitionKey, lane.lease);",
       },
     ],
   },

@@ -1,5 +1,4 @@
-import type { DeliveryView, Settlement, TakeReply } from "../../src/protocol/tenant-calls.ts";
-import type { Outcome } from "../../src/protocol/tenant-calls.ts";
+import type { DeliveryView, Outcome, Settlement, TakeReply } from "../../src/protocol/tenant-calls.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
@@ -47,9 +46,13 @@ export class Subscriber {
   private next(): void {
     if (this.stopped) return;
     const { prng, profile } = this;
-    if (prng.chance(profile.vanish)) return this.later(prng.int(3000, 20_000));
+    if (prng.chance(profile.vanish)) {
+      this.later(prng.int(3000, 20_000));
+      return;
+    }
     if (prng.chance(profile.leave)) {
-      return this.host.send("leave", this.ref, () => this.later(prng.int(500, 8000)));
+      this.host.send("leave", this.ref, () => this.later(prng.int(500, 8000)));
+      return;
     }
     if (prng.chance(0.1)) this.host.send("heartbeat", this.ref, () => {});
     this.takes += 1;
@@ -78,7 +81,8 @@ export class Subscriber {
     if (prng.chance(this.profile.giveBack)) {
       const { topic, group } = this.plan;
       const receipts = deliveries.map(({ receipt }) => receipt);
-      return this.host.send("giveBack", { topic, group, takeId, receipts }, () => {});
+      this.host.send("giveBack", { topic, group, takeId, receipts }, () => {});
+      return;
     }
     this.settleInParts(deliveries);
   }
@@ -97,10 +101,17 @@ export class Subscriber {
           else this.settleLater([{ receipt, action: "ack" }], soonMs);
           break;
         case "nack":
-          together.push({ receipt, action: "nack", ...(prng.chance(0.6) ? { reason: `no ${prng.int(1, 99)}` } : {}) });
+          together.push({
+            receipt,
+            action: "nack",
+            ...(prng.chance(0.6) ? { reason: `no ${prng.int(1, 99)}` } : {}),
+          });
           break;
         case "nackLater":
-          this.settleLater([{ receipt, action: "nack", reason: "later", delayMs: prng.int(0, 6000) }], soonMs);
+          this.settleLater(
+            [{ receipt, action: "nack", reason: "later", delayMs: prng.int(0, 6000) }],
+            soonMs,
+          );
           break;
         case "postpone":
           together.push({ receipt, action: "postpone", delayMs: prng.int(0, 6000) });
@@ -109,7 +120,10 @@ export class Subscriber {
           together.push({ receipt, action: "reject", ...(prng.chance(0.5) ? { reason: "never" } : {}) });
           break;
         case "extend":
-          this.settleLater([{ receipt, action: "extend", visibilityTimeoutMs: prng.pick([1000, 6000]) }], soonMs);
+          this.settleLater(
+            [{ receipt, action: "extend", visibilityTimeoutMs: prng.pick([1000, 6000]) }],
+            soonMs,
+          );
           if (prng.chance(0.8)) this.settleLater([{ receipt, action: "ack" }], soonMs + prng.int(0, 7000));
           break;
         case "lapse":
@@ -119,7 +133,10 @@ export class Subscriber {
           break;
         case "twice":
           this.settleLater([{ receipt, action: prng.pick(["ack", "nack"]) }], soonMs);
-          this.settleLater([{ receipt, action: prng.pick(["ack", "nack"]) }], prng.chance(0.5) ? soonMs + 50 : lateMs);
+          this.settleLater(
+            [{ receipt, action: prng.pick(["ack", "nack"]) }],
+            prng.chance(0.5) ? soonMs + 50 : lateMs,
+          );
           break;
       }
     }
@@ -135,7 +152,9 @@ export class Subscriber {
     const subscriber = this.prng.chance(0.8) ? this.name : null;
     this.host.send("settle", { topic, group, subscriber, settlements }, (reply) => {
       if (reply?.ok || tries >= MAX_SETTLE_TRIES || this.prng.chance(0.2)) return;
-      this.world.after(this.prng.int(0, 1500), `${this.name} settles again`, () => this.settle(settlements, tries + 1));
+      this.world.after(this.prng.int(0, 1500), `${this.name} settles again`, () =>
+        this.settle(settlements, tries + 1),
+      );
     });
   }
 }

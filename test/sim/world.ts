@@ -87,7 +87,8 @@ export class World {
     let next: { host: ObjectHost; atMs: number } | null = null;
     for (const host of this.hosts) {
       const atMs = host.alarmTrueMs();
-      if (atMs !== null && (next === null || atMs < next.atMs)) next = { host, atMs: Math.max(atMs, this.trueMs) };
+      if (atMs !== null && (next === null || atMs < next.atMs))
+        next = { host, atMs: Math.max(atMs, this.trueMs) };
     }
     return next;
   }

@@ -32,6 +32,7 @@ export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply>
       retryAfterMs: 1000,
     });
   }
+  const newsBefore = tenant.wake.news;
   const first = await tryTake(tenant, input, { readBefore: false, wanted: () => true });
   if (first.reply) return first.reply;
   if (input.waitMs === 0) {
@@ -50,8 +51,8 @@ export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply>
       lastError: first.error,
       settle: (outcome) => ("reply" in outcome ? resolve(outcome.reply) : reject(outcome.error)),
     });
-    // Something may have come between the try and now.
-    tenant.wake.pump(input);
+    // Something may have come between the try's last look and now.
+    if (tenant.wake.news !== newsBefore) tenant.wake.pump(input);
     tenant.wake.arm();
   });
 }
@@ -62,6 +63,8 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
   for (const waiter of tenant.waiters.of(ref)) {
     const wanted = () => tenant.waiters.find(waiter.input.takeId) === waiter;
     if (!wanted()) continue;
+    if (readBefore && waiter.deadlineAtMs > tenant.nowMs() && !(await mayGetSomething(tenant, waiter.input)))
+      continue;
     try {
       const { reply, error } = await tryTake(tenant, waiter.input, { readBefore, wanted });
       readBefore = true;
@@ -82,6 +85,13 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
       waiter.settle({ error });
     }
   }
+}
+
+/** After the first try, which read the log and freed what others must give up: is a lane ready for this one? */
+async function mayGetSomething(tenant: Tenant, input: TakeInput): Promise<boolean> {
+  const group = await tenant.group(input.topic, input.group);
+  if (!group || group.lookAheadPauseMs !== null) return true;
+  return group.index.readyFree.size > 0 || group.index.readyOf(input.subscriber).size > 0;
 }
 
 async function returnReply(tenant: Tenant, input: TakeInput, reply: TakeReply): Promise<void> {

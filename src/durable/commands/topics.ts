@@ -1,6 +1,6 @@
 import { fail } from "../../core/failure.ts";
 import { MAX_TOPICS_PER_TENANT } from "../../core/limits.ts";
-import { isDeadLetterTopic, type TopicSettings } from "../../core/settings.ts";
+import { defaultTopicSettings, isDeadLetterTopic, type TopicSettings } from "../../core/settings.ts";
 import type { PutTopicInput } from "../../protocol/tenant-calls.ts";
 import type { Tenant } from "../tenant.ts";
 
@@ -9,10 +9,10 @@ export async function putTopic(tenant: Tenant, input: PutTopicInput): Promise<To
   if (!(await tenant.topic(input.topic)) && (await tenant.allTopics()).length >= MAX_TOPICS_PER_TENANT) {
     fail("rate-limited", `a tenant has at most ${MAX_TOPICS_PER_TENANT} topics`, { retryAfterMs: 60_000 });
   }
-  const state = await tenant.ensureTopic(input.topic);
+  const before = (await tenant.topic(input.topic))?.settings ?? defaultTopicSettings(input.topic);
   const settings = {
-    retentionMs: input.settings.retentionMs ?? state.settings.retentionMs,
-    maxRetentionMs: input.settings.maxRetentionMs ?? state.settings.maxRetentionMs,
+    retentionMs: input.settings.retentionMs ?? before.retentionMs,
+    maxRetentionMs: input.settings.maxRetentionMs ?? before.maxRetentionMs,
   };
   if (settings.maxRetentionMs < settings.retentionMs) {
     const message = "must not be smaller than retentionMs";
@@ -21,6 +21,7 @@ export async function putTopic(tenant: Tenant, input: PutTopicInput): Promise<To
       issues: [{ path, message: `maxRetentionMs ${message}` }],
     });
   }
+  const state = await tenant.ensureTopic(input.topic);
   await tenant.log.saveTopic(input.topic, settings);
   state.settings = settings;
   for (const group of state.groups.values()) {

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { parseReply } from "../../../bench/load/connection.ts";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Connection, parseReply, requestHead } from "../../../bench/load/connection.ts";
 import {
   BODY_BYTES,
   countOf,
@@ -99,5 +100,48 @@ describe("parseReply", () => {
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
   ])("refuses %j", (text) => {
     expect(() => parse(text)).toThrow();
+  });
+});
+
+describe("a connection", () => {
+  /** Answers `serve` to each request; what it returns is ended when the test is done. */
+  async function setup(serve: (socket: Socket, request: number) => void) {
+    let requests = 0;
+    const server = createServer((socket) => {
+      socket.on("data", () => serve(socket, ++requests));
+      socket.on("error", () => {});
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const connection = await Connection.open(url);
+    onTestFinished(() => connection.close());
+    return { connection, head: requestHead("POST", url, "/", null) };
+  }
+  const answer = (socket: Socket, body: string) =>
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+
+  test("is opened again when the server closed it between two requests", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { connection, head } = await setup((socket, request) => {
+      answer(socket, `reply ${request}`);
+      if (request === 1) socket.end(() => closed.resolve());
+      socket.on("close", () => closed.resolve());
+    });
+    expect((await connection.request(head, "x")).body.toString()).toBe("reply 1");
+    await closed.promise;
+    expect((await connection.request(head, "x")).body.toString()).toBe("reply 2");
+  });
+
+  test("fails the request that the server closes it on", async () => {
+    const { connection, head } = await setup((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Le"));
+    await expect(connection.request(head, "x")).rejects.toThrow("closed the connection");
+  });
+
+  test("carries one request at a time", async () => {
+    const { connection, head } = await setup((socket) => answer(socket, ""));
+    const first = connection.request(head, "x");
+    await expect(connection.request(head, "x")).rejects.toThrow("one request at a time");
+    await first;
   });
 });

@@ -29,8 +29,8 @@ test("a joiner takes free lanes before anybody gives one up", () => {
 });
 
 test("alone, or with others that have enough, a subscriber takes what it likes", () => {
-  expect(mayTake(setup({}, ["ann"], { freeReadyLanes: 9 }), 9, "ann")).toBe(Number.POSITIVE_INFINITY);
-  expect(mayTake(setup({ bob: 2 }, ["ann", "bob"], { freeReadyLanes: 2 }), 2, "ann")).toBe(
+  expect(mayTake(setup({}, ["ann"], { freeReadyLanes: 9 }), "ann")).toBe(Number.POSITIVE_INFINITY);
+  expect(mayTake(setup({ bob: 2 }, ["ann", "bob"], { freeReadyLanes: 2 }), "ann")).toBe(
     Number.POSITIVE_INFINITY,
   );
 });
@@ -38,9 +38,17 @@ test("alone, or with others that have enough, a subscriber takes what it likes",
 test("who has its share takes nothing free while another lacks", () => {
   const input = setup({ ann: 2, bob: 1 }, ["ann", "bob"], { freeReadyLanes: 1 });
   expect(shares(input).share).toBe(2);
-  expect(mayTake(input, 2, "ann")).toBe(0);
+  expect(mayTake(input, "ann")).toBe(0);
   // For bob, ann lacks nothing: the last lane is his.
-  expect(mayTake(input, 2, "bob")).toBe(Number.POSITIVE_INFINITY);
+  expect(mayTake(input, "bob")).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("a joiner that lanes do not divide for evenly gets one all the same, and keeps it", () => {
+  const input = setup({ ann: 2, bob: 2 }, ["ann", "bob", "cid"]);
+  expect(shares(input)).toEqual({ share: 2, giveUp: new Map([["ann", 1]]) });
+  const given = setup({ ann: 1, bob: 2 }, ["ann", "bob", "cid"], { freeReadyLanes: 1 });
+  expect(shares(given).giveUp.size).toBe(0);
+  expect(["ann", "bob", "cid"].map((name) => mayTake(given, name))).toEqual([0, 0, 2]);
 });
 
 test("who neither asks nor delivers gives up all that others ask for, and only that", () => {
