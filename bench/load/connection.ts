@@ -66,7 +66,9 @@ export class Connection {
         if (this.socket === socket) this.fail(error);
       };
       socket.on("error", lost);
-      socket.on("close", () => lost(new Error("the server closed the connection")));
+      for (const end of ["end", "close"]) {
+        socket.on(end, () => lost(new Error("the server closed the connection")));
+      }
       socket.once("connect", () => resolve(socket));
     });
   }

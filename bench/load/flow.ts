@@ -55,7 +55,7 @@ export class Flow {
       this.clients.push(await QueueClient.open(this.options.target));
     }
     this.running = this.clients.map((client, place) =>
-      place < PRODUCERS ? this.produce(client) : this.consume(client, `worker-${place - PRODUCERS}`),
+      place < PRODUCERS ? this.produce(client, place) : this.consume(client, `worker-${place - PRODUCERS}`),
     );
     for (const run of this.running) run.catch((error: unknown) => this.fail(error));
   }
@@ -77,10 +77,12 @@ export class Flow {
     }
   }
 
-  private async produce(client: QueueClient): Promise<void> {
+  private async produce(client: QueueClient, place: number): Promise<void> {
     const { source, ratePerSecond } = this.options;
     const everyMs = ratePerSecond === null ? 0 : (BATCH * PRODUCERS * 1000) / ratePerSecond;
-    for (let nextAtMs = performance.now(); this.publishing; nextAtMs += everyMs) {
+    // Evenly after one another: batches that always meet would be another load than the rate says.
+    const firstAtMs = performance.now() + (place * everyMs) / PRODUCERS;
+    for (let nextAtMs = firstAtMs; this.publishing; nextAtMs += everyMs) {
       await this.roomForBatch(nextAtMs);
       if (!this.publishing) return;
       // Counted before, so that what is delivered before the reply came never exceeds it.

@@ -102,9 +102,8 @@ export class Lane {
   /** Since when nothing is unsettled; null while something is. Memory only: a restart begins anew. */
   idleSinceMs: number | null = null;
   changes: LaneChanges = { state: false, lease: false, exceptions: new Set() };
-  /** What the rows say, so that a lane that never had a row is not deleted. */
-  hasStateRow = false;
-  hasLeaseRow = false;
+  /** So that a lane that never had a row is not deleted. */
+  hasRow = false;
 
   constructor(partitionKey: string, walkedOffset: number) {
     this.partitionKey = partitionKey;

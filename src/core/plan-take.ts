@@ -71,7 +71,6 @@ export function planTake(
   const plan: TakePlan = { takes: [], total: 0, unread: [], full: false, stale: [] };
   let freeLeft = mayTake(input, asker.subscriber);
   const candidates: { lane: Lane; sizes: number[] }[] = [];
-  let found = 0;
   let looked = 0;
   for (const lane of inTurn(index.readyOf(asker.subscriber), index.readyFree)) {
     if (looked >= asker.maxMessages * LANES_PER_MESSAGE) break;
@@ -88,10 +87,7 @@ export function planTake(
     if (!owned) freeLeft -= 1;
     if (outcome.stop === "unread" && plan.unread.length < MAX_LANE_READS) plan.unread.push(lane);
     candidates.push({ lane, sizes: outcome.grants.map((grant) => grant.bodyBytes) });
-    found += outcome.grants.length;
     if (candidates.length >= asker.maxMessages) break;
-    // Enough for this receive, and every lane that was ahead in turn gets its part.
-    if (found >= asker.maxMessages * LANES_PER_MESSAGE) break;
   }
   deal(plan, candidates, asker);
   return plan;

@@ -171,19 +171,14 @@ export class GroupState {
     lane.changes = { state: false, lease: false, exceptions: new Set() };
     for (const offset of changes.exceptions) {
       const exception = lane.exceptionAt(offset);
-      if (exception) tables.deliveryExceptions.save(this.key, lane.partitionKey, exception);
-      else tables.deliveryExceptions.remove(this.key, lane.partitionKey, offset);
+      if (exception) tables.deliveryState.save(this.key, lane.partitionKey, exception);
+      else tables.deliveryState.remove(this.key, lane.partitionKey, offset);
     }
-    if (changes.state) {
-      if (lane.hasUnsettled) tables.deliveryState.save(this.key, lane);
-      else if (lane.hasStateRow) tables.deliveryState.remove(this.key, lane.partitionKey);
-      lane.hasStateRow = lane.hasUnsettled;
-    }
-    if (changes.lease) {
-      if (lane.lease) tables.leases.save(this.key, lane.partitionKey, lane.lease);
-      else if (lane.hasLeaseRow) tables.leases.remove(this.key, lane.partitionKey);
-      lane.hasLeaseRow = lane.lease !== null;
-    }
+    if (!changes.state && !changes.lease) return;
+    const isKept = lane.hasUnsettled || lane.lease !== null;
+    if (isKept) tables.lanes.save(this.key, lane);
+    else if (lane.hasRow) tables.lanes.remove(this.key, lane.partitionKey);
+    lane.hasRow = isKept;
   }
 }
 
@@ -204,15 +199,9 @@ export function loadGroup(
     return group;
   }
   const lanes = new Map<string, Lane>();
-  for (const lane of tables.deliveryState.load(key)) lanes.set(lane.partitionKey, lane);
-  for (const { partitionKey, exception } of tables.deliveryExceptions.load(key)) {
+  for (const lane of tables.lanes.load(key)) lanes.set(lane.partitionKey, lane);
+  for (const { partitionKey, exception } of tables.deliveryState.load(key)) {
     lanes.get(partitionKey)?.exceptions.push(exception);
-  }
-  for (const { partitionKey, lease } of tables.leases.load(key)) {
-    const lane = lanes.get(partitionKey) ?? new Lane(partitionKey, group.progress.scanOffset);
-    lane.lease = lease;
-    lane.hasLeaseRow = true;
-    lanes.set(partitionKey, lane);
   }
   for (const beat of tables.heartbeats.load(key)) {
     group.subscribers.set(beat.subscriber, { ...beat, savedExpiresAtMs: beat.expiresAtMs, askingUntilMs: 0 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Run } from "../../src/core/lane.ts";
 import { MAX_BODY_BYTES, MAX_RECEIVE_MESSAGES } from "../../src/core/limits.ts";
-import { decodeRuns, encodeRuns } from "../../src/durable/tables/delivery-state.ts";
+import { decodeRuns, encodeRuns } from "../../src/durable/tables/partition-leases.ts";
 import { holds } from "./replay.ts";
 
 /** Offsets are microseconds: sparse, and near each other within a run. */

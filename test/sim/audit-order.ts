@@ -99,8 +99,6 @@ function auditInFlight(model: AuditModel, group: GroupAudit, deliveries: readonl
 function auditStrict(model: AuditModel, group: GroupAudit, deliveries: readonly Delivery[]): void {
   const open = new Map<LogRow, Delivery>();
   for (const delivery of deliveries) {
-    // Takes its place when due, which may be before one that failed.
-    if (delivery.row.dueAtMs > delivery.row.publishedAtMs) continue;
     for (const [row, other] of open) {
       if (row === delivery.row) continue;
       if (model.maySettled(group, row, delivery.seq, delivery.clockMs)) open.delete(row);

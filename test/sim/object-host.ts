@@ -27,6 +27,8 @@ interface Incarnation {
   underWay: Set<() => void>;
 }
 
+/** Tables whose statements begin with tenant, topic and group. */
+const KEYED_BY_GROUP = /queue_(delivery|partition|group_progress)/;
 /** An answer takes so long at most, beside its wait: some reads of a log that is slow and down for a while. */
 const MAX_ANSWER_MS = 20_000;
 /** A caller gives up after this; the call itself may still be under way. */
@@ -284,7 +286,7 @@ export class ObjectHost {
   private wrote(query: string, params: readonly (string | number | null | Uint8Array)[]): void {
     this.observer.wrote(query);
     this.cacheCheck.noteWrite(query);
-    if (this.drawn.length === 0 || !/queue_delivery_(state|exceptions)/.test(query)) return;
+    if (this.drawn.length === 0 || !KEYED_BY_GROUP.test(query)) return;
     for (const note of this.drawn) {
       if (note.topic !== "") continue;
       note.topic = String(params[1]);

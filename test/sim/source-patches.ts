@@ -336,9 +336,9 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/group-state.ts",
-        find: "if (lane.lease) tables.leases.save(this.key, lane.partitionKey, lane.lease);",
+        find: "if (isKept) tables.lanes.save(this.key, lane);",
         replace:
-          "if (lane.lease && lane.hasLeaseRow) tables.leases.save(this.key, lane.partitionKey, lane.lease);",
+          "if (isKept && (changes.state || lane.hasRow)) tables.lanes.save(this.key, lane);",
       },
     ],
   },

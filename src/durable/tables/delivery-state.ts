@@ -1,16 +1,8 @@
-import { Lane, type Run } from "../../core/lane.ts";
+import type { Exception, ExceptionState } from "../../core/lane.ts";
 import type { Sql } from "../ports.ts";
 import type { GroupKey } from "./group-key.ts";
 
-type EncodedRun = [
-  nonce: string,
-  subscriber: string,
-  epoch: number,
-  visibleUntilMs: number,
-  messages: number[],
-];
-
-/** Lanes of a group that have something unsettled. */
+/** Messages with a history: one row each. */
 export class DeliveryStateTable {
   private readonly sql: Sql;
 
@@ -18,46 +10,62 @@ export class DeliveryStateTable {
     this.sql = sql;
   }
 
-  load(key: GroupKey): Lane[] {
+  /** Ascending by partition key and offset. */
+  load(key: GroupKey): { partitionKey: string; exception: Exception }[] {
     const rows = this.sql.all(
-      `SELECT partition_key, walked_offset, has_more, runs FROM queue_delivery_state
-       WHERE tenant = ? AND topic = ? AND group_name = ?`,
+      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes
+       FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ?
+       ORDER BY partition_key, message_offset`,
       key.tenant,
       key.topic,
       key.group,
     );
-    return rows.map((row) => {
-      const lane = new Lane(String(row.partition_key), Number(row.walked_offset));
-      lane.behind = Number(row.has_more) === 1;
-      lane.runs = decodeRuns(String(row.runs));
-      lane.hasStateRow = true;
-      return lane;
-    });
+    return rows.map((row) => ({
+      partitionKey: String(row.partition_key),
+      exception: {
+        offset: Number(row.message_offset),
+        state: String(row.state) as ExceptionState,
+        attempt: Number(row.attempt),
+        atMs: Number(row.at_ms),
+        nonce: String(row.nonce),
+        subscriber: String(row.subscriber),
+        epoch: Number(row.epoch),
+        reason: String(row.reason),
+        bodyBytes: Number(row.body_bytes),
+      },
+    }));
   }
 
-  save(key: GroupKey, lane: Lane): void {
+  save(key: GroupKey, partitionKey: string, exception: Exception): void {
     this.sql.run(
-      `INSERT INTO queue_delivery_state (tenant, topic, group_name, partition_key, walked_offset, has_more, runs)
-       VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (tenant, topic, group_name, partition_key)
-       DO UPDATE SET walked_offset = excluded.walked_offset, has_more = excluded.has_more, runs = excluded.runs`,
-      key.tenant,
-      key.topic,
-      key.group,
-      lane.partitionKey,
-      lane.walkedOffset,
-      lane.hasMore ? 1 : 0,
-      encodeRuns(lane.runs),
-    );
-  }
-
-  remove(key: GroupKey, partitionKey: string): void {
-    this.sql.run(
-      "DELETE FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ?",
+      `INSERT OR REPLACE INTO queue_delivery_state (tenant, topic, group_name, partition_key, message_offset,
+         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
       partitionKey,
+      exception.offset,
+      exception.state,
+      exception.attempt,
+      exception.atMs,
+      exception.nonce,
+      exception.subscriber,
+      exception.epoch,
+      exception.reason,
+      exception.bodyBytes,
+    );
+  }
+
+  remove(key: GroupKey, partitionKey: string, offset: number): void {
+    this.sql.run(
+      `DELETE FROM queue_delivery_state
+       WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ? AND message_offset = ?`,
+      key.tenant,
+      key.topic,
+      key.group,
+      partitionKey,
+      offset,
     );
   }
 
@@ -69,30 +77,4 @@ export class DeliveryStateTable {
       key.group,
     );
   }
-}
-
-/** Offsets as deltas: a run of a hundred messages stays under two kilobytes. */
-export function encodeRuns(runs: readonly Run[]): string {
-  const encoded = runs.map((run): EncodedRun => {
-    const messages: number[] = [];
-    let before = 0;
-    for (const { offset, bodyBytes } of run.messages) {
-      messages.push(offset - before, bodyBytes);
-      before = offset;
-    }
-    return [run.nonce, run.subscriber, run.epoch, run.visibleUntilMs, messages];
-  });
-  return JSON.stringify(encoded);
-}
-
-export function decodeRuns(text: string): Run[] {
-  return (JSON.parse(text) as EncodedRun[]).map(([nonce, subscriber, epoch, visibleUntilMs, flat]) => {
-    const messages: Run["messages"] = [];
-    let offset = 0;
-    for (let at = 0; at + 1 < flat.length; at += 2) {
-      offset += flat[at] as number;
-      messages.push({ offset, bodyBytes: flat[at + 1] as number });
-    }
-    return { nonce, subscriber, epoch, visibleUntilMs, messages };
-  });
 }

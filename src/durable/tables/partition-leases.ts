@@ -1,8 +1,16 @@
-import type { Lease } from "../../core/lane.ts";
+import { Lane, type Run } from "../../core/lane.ts";
 import type { Sql } from "../ports.ts";
 import type { GroupKey } from "./group-key.ts";
 
-/** Who owns which lane. */
+type EncodedRun = [
+  nonce: string,
+  subscriber: string,
+  epoch: number,
+  visibleUntilMs: number,
+  messages: number[],
+];
+
+/** Lanes of a group that are leased or have something unsettled. */
 export class PartitionLeasesTable {
   private readonly sql: Sql;
 
@@ -10,35 +18,49 @@ export class PartitionLeasesTable {
     this.sql = sql;
   }
 
-  load(key: GroupKey): { partitionKey: string; lease: Lease }[] {
+  load(key: GroupKey): Lane[] {
     const rows = this.sql.all(
-      `SELECT partition_key, subscriber, epoch, acquired_at_ms FROM queue_partition_leases
+      `SELECT partition_key, subscriber, epoch, acquired_at_ms, walked_offset, has_more, runs FROM queue_partition_leases
        WHERE tenant = ? AND topic = ? AND group_name = ?`,
       key.tenant,
       key.topic,
       key.group,
     );
-    return rows.map((row) => ({
-      partitionKey: String(row.partition_key),
-      lease: {
-        subscriber: String(row.subscriber),
-        epoch: Number(row.epoch),
-        acquiredAtMs: Number(row.acquired_at_ms),
-      },
-    }));
+    return rows.map((row) => {
+      const lane = new Lane(String(row.partition_key), Number(row.walked_offset));
+      lane.behind = Number(row.has_more) === 1;
+      lane.runs = decodeRuns(String(row.runs));
+      if (row.subscriber !== "") {
+        lane.lease = {
+          subscriber: String(row.subscriber),
+          epoch: Number(row.epoch),
+          acquiredAtMs: Number(row.acquired_at_ms),
+        };
+      }
+      lane.hasRow = true;
+      return lane;
+    });
   }
 
-  save(key: GroupKey, partitionKey: string, lease: Lease): void {
+  save(key: GroupKey, lane: Lane): void {
     this.sql.run(
-      `INSERT OR REPLACE INTO queue_partition_leases
-         (tenant, topic, group_name, partition_key, subscriber, epoch, acquired_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO queue_partition_leases (tenant, topic, group_name, partition_key, subscriber, epoch,
+         acquired_at_ms, walked_offset, has_more, runs)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (tenant, topic, group_name, partition_key)
+       DO UPDATE SET subscriber = excluded.subscriber, epoch = excluded.epoch,
+         acquired_at_ms = excluded.acquired_at_ms, walked_offset = excluded.walked_offset,
+         has_more = excluded.has_more, runs = excluded.runs`,
       key.tenant,
       key.topic,
       key.group,
-      partitionKey,
-      lease.subscriber,
-      lease.epoch,
-      lease.acquiredAtMs,
+      lane.partitionKey,
+      lane.lease?.subscriber ?? "",
+      lane.lease?.epoch ?? 0,
+      lane.lease?.acquiredAtMs ?? 0,
+      lane.walkedOffset,
+      lane.hasMore ? 1 : 0,
+      encodeRuns(lane.runs),
     );
   }
 
@@ -60,4 +82,30 @@ export class PartitionLeasesTable {
       key.group,
     );
   }
+}
+
+/** Offsets as deltas: a run of a hundred messages stays under two kilobytes. */
+export function encodeRuns(runs: readonly Run[]): string {
+  const encoded = runs.map((run): EncodedRun => {
+    const messages: number[] = [];
+    let before = 0;
+    for (const { offset, bodyBytes } of run.messages) {
+      messages.push(offset - before, bodyBytes);
+      before = offset;
+    }
+    return [run.nonce, run.subscriber, run.epoch, run.visibleUntilMs, messages];
+  });
+  return JSON.stringify(encoded);
+}
+
+export function decodeRuns(text: string): Run[] {
+  return (JSON.parse(text) as EncodedRun[]).map(([nonce, subscriber, epoch, visibleUntilMs, flat]) => {
+    const messages: Run["messages"] = [];
+    let offset = 0;
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      offset += flat[at] as number;
+      messages.push({ offset, bodyBytes: flat[at + 1] as number });
+    }
+    return { nonce, subscriber, epoch, visibleUntilMs, messages };
+  });
 }

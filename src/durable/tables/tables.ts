@@ -1,5 +1,4 @@
 import type { Sql } from "../ports.ts";
-import { DeliveryExceptionsTable } from "./delivery-exceptions.ts";
 import { DeliveryStateTable } from "./delivery-state.ts";
 import type { GroupKey } from "./group-key.ts";
 import { GroupProgressTable } from "./group-progress.ts";
@@ -9,15 +8,13 @@ import { SubscriberHeartbeatsTable } from "./subscriber-heartbeats.ts";
 /** The object's own tables. The log's tables belong to the log. */
 export class Tables {
   readonly deliveryState: DeliveryStateTable;
-  readonly deliveryExceptions: DeliveryExceptionsTable;
-  readonly leases: PartitionLeasesTable;
+  readonly lanes: PartitionLeasesTable;
   readonly heartbeats: SubscriberHeartbeatsTable;
   readonly groupProgress: GroupProgressTable;
 
   constructor(sql: Sql) {
     this.deliveryState = new DeliveryStateTable(sql);
-    this.deliveryExceptions = new DeliveryExceptionsTable(sql);
-    this.leases = new PartitionLeasesTable(sql);
+    this.lanes = new PartitionLeasesTable(sql);
     this.heartbeats = new SubscriberHeartbeatsTable(sql);
     this.groupProgress = new GroupProgressTable(sql);
   }
@@ -25,8 +22,7 @@ export class Tables {
   /** Progress goes last: while it stands, a repeat after a crash knows that there is more to remove. */
   removeGroup(key: GroupKey): void {
     this.deliveryState.removeGroup(key);
-    this.deliveryExceptions.removeGroup(key);
-    this.leases.removeGroup(key);
+    this.lanes.removeGroup(key);
     this.heartbeats.removeGroup(key);
     this.groupProgress.removeGroup(key);
   }

@@ -125,7 +125,7 @@ describe("a connection", () => {
     const closed = Promise.withResolvers<void>();
     const { connection, head } = await setup((socket, request) => {
       answer(socket, `reply ${request}`);
-      if (request === 1) socket.end(() => closed.resolve());
+      if (request === 1) socket.end();
       socket.on("close", () => closed.resolve());
     });
     expect((await connection.request(head, "x")).body.toString()).toBe("reply 1");

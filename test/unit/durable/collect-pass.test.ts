@@ -146,7 +146,7 @@ describe("what else a pass does", () => {
     await bench.log.saveGroup("t", { ...group.record, deletedAtMs: bench.nowMs });
     bench.restart();
     const tables = [
-      "queue_delivery_state",
+      "queue_partition_leases",
       "queue_group_progress",
       "queue_subscriber_heartbeats",
       "queue_offsets",
@@ -175,7 +175,7 @@ describe("what else a pass does", () => {
     await bench.call("resetOffset", { topic: "t", group: "g", partitionKey: "k", offset: 0 });
     await bench.advance(MAX_RETENTION_MS);
     expect(await collect()).toBe(3);
-    expect(bench.count("queue_delivery_state")).toBe(0);
+    expect(bench.count("queue_partition_leases")).toBe(0);
     expect(await bench.groupStats("t", "g")).toMatchObject({ backlog: 0, expired: 3 });
     await bench.publish("t", numbered(1, "k", "next"));
     expect(ids(await bench.take("t", "g"))).toEqual(["next0"]);
