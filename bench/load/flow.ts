@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { type MessageSource, Seen } from "./messages.ts";
 import { QueueClient, type Target } from "./queue-client.ts";
 
@@ -93,21 +94,26 @@ export class Flow {
 
   private async roomForBatch(atMs: number): Promise<void> {
     const waitMs = this.options.ratePerSecond === null ? 0 : atMs - performance.now();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (waitMs > 0) await pause(waitMs);
     while (this.publishing && this.isFull) {
       await new Promise<void>((resolve) => this.wakeProducers.push(resolve));
     }
   }
 
   private async consume(client: QueueClient, subscriber: string): Promise<void> {
-    const { group } = this.options;
+    const { group, ratePerSecond } = this.options;
+    const everyMs = ratePerSecond === null ? 0 : (BATCH * SUBSCRIBERS * 1000) / ratePerSecond;
     while (this.consuming && (this.publishing || this.backlog > 0)) {
+      const startedAtMs = performance.now();
       const { receipts, numbers } = await client.receive(group, subscriber, BATCH, WAIT_MS);
       if (receipts.length === 0) continue;
       await client.settle(group, subscriber, receipts);
       this.seen.add(numbers);
       this.settledMessages += receipts.length;
       this.wake();
+      // At a given rate it does not come for less than a batch, as at full speed; behind, it does not wait.
+      const waitMs = receipts.length === BATCH ? 0 : everyMs - (performance.now() - startedAtMs);
+      if (waitMs > 0 && this.publishing) await pause(waitMs);
     }
   }
 

@@ -151,7 +151,9 @@ export class GroupState {
   /** Writes what was touched. Inside the transaction of `Tenant.change`. */
   flush(tables: Tables): void {
     if (this.dueMoved && this.touched.size > 0) this.progressTouched = true;
-    for (const lane of this.touched) this.flushLane(tables, lane);
+    const kept: Lane[] = [];
+    for (const lane of this.touched) this.flushLane(tables, lane, kept);
+    if (kept.length > 0) tables.lanes.save(this.key, kept);
     this.touched.clear();
     if (this.progressTouched) this.dueMoved = false;
     if (this.progressTouched) tables.groupProgress.save(this.key, this.progress);
@@ -166,7 +168,7 @@ export class GroupState {
     this.subscribersTouched.clear();
   }
 
-  private flushLane(tables: Tables, lane: Lane): void {
+  private flushLane(tables: Tables, lane: Lane, kept: Lane[]): void {
     const changes: LaneChanges = lane.changes;
     lane.changes = { state: false, lease: false, exceptions: new Set() };
     for (const offset of changes.exceptions) {
@@ -176,7 +178,7 @@ export class GroupState {
     }
     if (!changes.state && !changes.lease) return;
     const isKept = lane.hasUnsettled || lane.lease !== null;
-    if (isKept) tables.lanes.save(this.key, lane);
+    if (isKept) kept.push(lane);
     else if (lane.hasRow) tables.lanes.remove(this.key, lane.partitionKey);
     lane.hasRow = isKept;
   }

@@ -21,6 +21,7 @@ export interface ReceiptScope {
 /** Longer than the longest receipt that we make: 255 four-byte code points in base64url, and the numbers. */
 export const MAX_RECEIPT_CHARS = 1500;
 
+const encoder = new TextEncoder();
 const PATTERN =
   /^1\.([0-9a-z]{1,7})\.(([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{16})\.([A-Za-z0-9_-]+))$/;
 
@@ -89,18 +90,30 @@ function hashed(start: number, text: string): number {
 }
 
 function encodeKey(partitionKey: string): string {
-  const bytes = new TextEncoder().encode(partitionKey);
+  const bytes = encoder.encode(partitionKey);
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+let lastText = "";
+let lastKey: string | null = null;
+
+/** A settlement names few partitions, one after the other. */
 function decodeKey(text: string): string | null {
+  if (text === lastText) return lastKey;
+  lastText = text;
+  lastKey = decodeKeyOnce(text);
+  return lastKey;
+}
+
+function decodeKeyOnce(text: string): string | null {
   try {
     const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
-      Uint8Array.from(binary, (c) => c.charCodeAt(0)),
-    );
+    let ascii = true;
+    for (let at = 0; at < binary.length && ascii; at += 1) ascii = binary.charCodeAt(at) < 0x80;
+    return ascii ? binary : utf8.decode(Uint8Array.from(binary, (c) => c.charCodeAt(0)));
   } catch {
     // Not base64, or not text: no receipt of ours.
     return null;

@@ -54,7 +54,7 @@ export class Finale {
       });
     }
     await this.drain();
-    if (this.profile.admin === 0) for (const plan of this.profile.groups) await this.shareOut(plan);
+    if (this.profile.sharesOut) for (const plan of this.profile.groups) await this.shareOut(plan);
     await this.drain();
     await this.pass(SETTLED_MS);
     this.checkNothingLeft();

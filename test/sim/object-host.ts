@@ -6,7 +6,8 @@ import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import type { Outcome } from "../../src/protocol/tenant-calls.ts";
 import { CacheCheck } from "./cache-check.ts";
 import { gatedLog, logUnreachable } from "./gated-log.ts";
-import { type Call, type GrantNote, History } from "./history.ts";
+import { GrantNotes } from "./grant-notes.ts";
+import { type Call, History } from "./history.ts";
 import { KNOWN_LONG_WAITS } from "./known-defects.ts";
 import { LogObserver } from "./log-observer.ts";
 import { NodeSql } from "./node-sql.ts";
@@ -27,8 +28,6 @@ interface Incarnation {
   underWay: Set<() => void>;
 }
 
-/** Tables whose statements begin with tenant, topic and group. */
-const KEYED_BY_GROUP = /queue_(delivery|partition|group_progress)/;
 /** An answer takes so long at most, beside its wait: some reads of a log that is slow and down for a while. */
 const MAX_ANSWER_MS = 20_000;
 /** A caller gives up after this; the call itself may still be under way. */
@@ -55,9 +54,7 @@ export class ObjectHost {
   private crashAfterCommit = false;
   private failIn: number | null = null;
   private logDownUntilMs = 0;
-  private drawnNonces = 0;
-  /** Drawn in the transaction under way. */
-  private drawn: GrantNote[] = [];
+  private readonly grants: GrantNotes;
   /** Something of it ran in this step. */
   private moved = false;
   private alarmRuns = false;
@@ -72,6 +69,7 @@ export class ObjectHost {
       () => world.nextSeq(),
       () => this.nowMs(),
     );
+    this.grants = new GrantNotes(this.history);
     this.observer = new LogObserver(this.sql, this.history);
     this.cacheCheck = new CacheCheck(this.sql, this.history);
     migrate(this.sql, { nowMs: () => this.nowMs() }, OBJECT_SCHEMA);
@@ -254,18 +252,7 @@ export class ObjectHost {
 
   private drawNonce(life: Incarnation): string {
     if (!life.alive) throw new ObjectGone();
-    this.drawnNonces += 1;
-    const nonce = this.drawnNonces.toString(16).padStart(16, "0");
-    const note = {
-      nonce,
-      seq: this.history.seq(),
-      clockMs: this.nowMs(),
-      topic: "",
-      group: "",
-      answered: false,
-    };
-    this.drawn.push(note);
-    return nonce;
+    return this.grants.draw();
   }
 
   private beforeStatement(): void {
@@ -278,24 +265,18 @@ export class ObjectHost {
   }
 
   private afterCommit(): void {
-    this.history.grants.push(...this.drawn);
-    this.drawn = [];
+    this.grants.committed();
     if (this.crashAfterCommit) this.crashInside();
   }
 
   private wrote(query: string, params: readonly (string | number | null | Uint8Array)[]): void {
     this.observer.wrote(query);
     this.cacheCheck.noteWrite(query);
-    if (this.drawn.length === 0 || !KEYED_BY_GROUP.test(query)) return;
-    for (const note of this.drawn) {
-      if (note.topic !== "") continue;
-      note.topic = String(params[1]);
-      note.group = String(params[2]);
-    }
+    this.grants.wrote(query, params);
   }
 
   private rolledBack(): void {
-    this.drawn = [];
+    this.grants.rolledBack();
     this.observer.wrote("queue_messages");
   }
 

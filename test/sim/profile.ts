@@ -69,6 +69,8 @@ export interface Profile {
   collect: number;
   retentionMs: number;
   maxRetentionMs: number;
+  /** At the end the fair share is tried. */
+  sharesOut: boolean;
   /** The load lasts so long, true time. */
   durationMs: number;
   faults: Faults;
@@ -306,7 +308,8 @@ export function profileOf(seed: number, prng: Prng): Profile {
     collect: shape.collect ?? 0,
     retentionMs: shape.retentionMs ?? 3_600_000,
     maxRetentionMs: shape.maxRetentionMs ?? 7 * 24 * 3_600_000,
-    durationMs: prng.int(8_000, 16_000),
+    sharesOut: (shape.admin ?? 0) === 0 && prng.chance(0.4),
+    durationMs: prng.int(7_000, 14_000),
     faults: { ...NO_FAULTS, ...shape.faults },
   };
 }

@@ -336,9 +336,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/group-state.ts",
-        find: "if (isKept) tables.lanes.save(this.key, lane);",
-        replace:
-          "if (isKept && (changes.state || lane.hasRow)) tables.lanes.save(this.key, lane);",
+        find: "if (isKept) kept.push(lane);",
+        replace: "if (isKept && changes.state) kept.push(lane);",
       },
     ],
   },
