@@ -56,7 +56,7 @@ export class Flow {
       this.clients.push(await QueueClient.open(this.options.target));
     }
     this.running = this.clients.map((client, place) =>
-      place < PRODUCERS ? this.produce(client, place) : this.consume(client, `worker-${place - PRODUCERS}`),
+      place < PRODUCERS ? this.produce(client, place) : this.consume(client, place - PRODUCERS),
     );
     for (const run of this.running) run.catch((error: unknown) => this.fail(error));
   }
@@ -100,9 +100,11 @@ export class Flow {
     }
   }
 
-  private async consume(client: QueueClient, subscriber: string): Promise<void> {
+  private async consume(client: QueueClient, place: number): Promise<void> {
     const { group, ratePerSecond } = this.options;
+    const subscriber = `worker-${place}`;
     const everyMs = ratePerSecond === null ? 0 : (BATCH * SUBSCRIBERS * 1000) / ratePerSecond;
+    if (everyMs > 0) await pause((place * everyMs) / SUBSCRIBERS);
     while (this.consuming && (this.publishing || this.backlog > 0)) {
       const startedAtMs = performance.now();
       const { receipts, numbers } = await client.receive(group, subscriber, BATCH, WAIT_MS);

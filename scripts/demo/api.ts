@@ -81,10 +81,8 @@ export class TenantApi {
     return this.call("POST", `/topics/${topic}/dead-letters/redrive`, { ids });
   }
 
-  topic(
-    topic: string,
-  ): Promise<{ messages: number; groups: { group: string; backlog: number; inFlight: number }[] }> {
-    return this.call("GET", `/topics/${topic}`);
+  topics(): Promise<{ topics: string[] }> {
+    return this.call("GET", "/topics");
   }
 
   private async call<T>(method: string, path: string, body?: unknown): Promise<T> {

@@ -63,7 +63,7 @@ export async function orderedPartitions(
   ]);
   const steps = new Map<string, number[]>();
   for (const { partitionKey, body } of handled) {
-    steps.set(partitionKey, [...(steps.get(partitionKey) ?? []), Number(body["step"])]);
+    steps.set(partitionKey, [...(steps.get(partitionKey) ?? []), Number(body.step)]);
   }
   const inOrder = [...steps.values()].every((seen) => seen.every((step, at) => step === at));
   narrator.say(`for example ${[...steps.keys()][0]}: steps ${[...steps.values()][0]?.join(" ")}`);
@@ -206,6 +206,7 @@ async function keepFailing(
     await api.publish(topic, stockEvents(run, round * 10, 10));
     const deliveries = await api.receive(topic, GROUP, "worker-broken", 500);
     failures.count += deliveries.length;
+    await pause(200);
     if (deliveries.length === 0) continue;
     await api.settle(
       topic,

@@ -224,7 +224,7 @@ const SHAPES: Record<string, Shape> = {
     direct: 0.5,
     behaviours: MIXED,
     waiting: 0.8,
-    faults: { ...LOG, lostHint: 0.7, crash: 0.1 },
+    faults: { ...LOG, logDelayMs: 50, lostHint: 0.7, crash: 0.1 },
   },
   "G10 collection": {
     collect: 1,

@@ -22,7 +22,7 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
   {
     name: "a run that swallows its neighbour",
     guarantee: "G2",
-    title: "G3",
+    title: "G3 order, calm",
     edits: [
       {
         file: "core/lane.ts",
@@ -187,8 +187,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "core/walk.ts",
-        find: 'if (verdict.kind === "postponed") {',
-        replace: 'if (verdict.kind === "postponed" && strict) {',
+        find: 'if (verdict.kind === "postponed") stop(outcome, "barrier", offset);',
+        replace: 'if (verdict.kind === "postponed" && strict) stop(outcome, "barrier", offset);',
       },
     ],
   },
@@ -301,11 +301,13 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     name: "a share that binds nobody",
     guarantee: "G4",
     title: "G4",
+    rare: true,
     edits: [
+      { file: "core/share.ts", find: "take(input, share, share, giveUp);", replace: "" },
       {
         file: "core/share.ts",
-        find: "return Math.max(0, share - (input.heldLanes.get(subscriber) ?? 0));",
-        replace: "return Number.POSITIVE_INFINITY;",
+        find: "take(input, least, least, giveUp);",
+        replace: "return { share, giveUp };",
       },
     ],
   },
@@ -317,8 +319,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/group-reader.ts",
-        find: "(entry.targetGroup === null || entry.targetGroup === key.group)",
-        replace: "key.group !== null",
+        find: "return entry.targetGroup === null || entry.targetGroup === this.group.key.group;",
+        replace: "return entry.offset > 0;",
       },
     ],
   },

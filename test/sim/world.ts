@@ -7,7 +7,7 @@ import { Prng } from "./prng.ts";
 const START_MS = Date.UTC(2027, 0, 15);
 const MAX_TRACE_LINES = 20_000;
 /** Steps of one run; a run that needs more does not come to rest. */
-export const MAX_STEPS = 60_000;
+export const MAX_STEPS = 40_000;
 
 /**
  * A world of one thread: events in one queue, ordered by true time and the seed. A step runs one event and all
