@@ -36,6 +36,20 @@ export class DueQueue<K> {
     }
   }
 
+  /** Takes out the `count` keys that are due first, whenever that is. */
+  takeFirst(count: number): K[] {
+    const first: K[] = [];
+    while (first.length < count) {
+      this.dropSuperseded();
+      const next = this.heap[0];
+      if (!next) break;
+      this.pop();
+      this.current.delete(next.key);
+      first.push(next.key);
+    }
+    return first;
+  }
+
   private dropSuperseded(): void {
     for (let first = this.heap[0]; first && this.current.get(first.key) !== first.atMs; first = this.heap[0])
       this.pop();

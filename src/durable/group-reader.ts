@@ -108,6 +108,9 @@ export class GroupReader {
   }
 }
 
+/** Leases of idle lanes that end at once when a group is full. */
+const LANES_MADE_ROOM_FOR = 1000;
+
 function keysOf(page: DuePage): string[] {
   return page.entries.map((entry) => entry.partitionKey);
 }
@@ -228,13 +231,23 @@ class Applied {
   /** false: no room for another lane; the scan goes on once some are settled. */
   private takeTail(entry: Entry): boolean {
     const known = this.group.lane(entry.partitionKey);
-    if (!known && this.group.index.lanes.size >= MAX_GROUP_LANES) return false;
+    if (!known && this.group.index.lanes.size >= MAX_GROUP_LANES && !this.makeRoom()) return false;
     const lane = known ?? this.newLane(entry);
     // Behind: the lane reads it by itself. Below the walked offset: a reset put it aside.
     if (lane.behind || entry.offset <= lane.walkedOffset) return true;
     lane.extendWindow([laneEntry(entry)], MAX_WINDOW_ENTRIES);
     this.changed.add(lane);
     return true;
+  }
+
+  /** Lanes with nothing unsettled are kept for their lease alone: those idle longest go first. */
+  private makeRoom(): boolean {
+    const idle = this.group.index.idleSince.takeFirst(LANES_MADE_ROOM_FOR);
+    for (const lane of idle) {
+      lane.setLease(null);
+      this.group.touch(lane, this.nowMs);
+    }
+    return idle.length > 0;
   }
 
   private newLane(entry: Entry): Lane {

@@ -91,6 +91,39 @@ export function bytesCases(setup: MakeLog): void {
     expect(stored.bodyBytes).toBe(new TextEncoder().encode(source).length);
   });
 
+  test("G12: many sources in one batch come back as they were, under odd keys and IDs", async () => {
+    const { log } = await setup();
+    const control = Array.from({ length: 31 }, (_, code) => String.fromCharCode(code + 1)).join("");
+    const names = [...NAMES, control].map((name, place) => ({
+      name,
+      source: at(JSON_SOURCES, place % JSON_SOURCES.length),
+    }));
+    const batch = names.map(({ name, source }) => message(name, { partitionKey: name, body: source }));
+    const offsets = await publish(log, batch);
+    const stored = await log.readMessages(TOPIC, offsets);
+    expect(
+      stored.map(({ id, partitionKey, body, bodyBytes, contentType, headers }) => ({
+        id,
+        partitionKey,
+        body,
+        bodyBytes,
+        contentType,
+        headers,
+      })),
+    ).toEqual(
+      names.map(({ name, source }) => ({
+        id: name,
+        partitionKey: name,
+        body: source,
+        bodyBytes: new TextEncoder().encode(source).length,
+        contentType: null,
+        headers: "",
+      })),
+    );
+    const again = await log.append(TOPIC, [...batch.slice(0, 5), message("new")]);
+    expect(again.results.map(({ duplicate }) => duplicate)).toEqual([true, true, true, true, true, false]);
+  });
+
   test("G12: every byte value comes back", async () => {
     const { log } = await setup();
     const body = Uint8Array.from({ length: 512 }, (_, place) => place % 256);

@@ -80,7 +80,8 @@ function planOf(sql: Sql, query: string, params: Params): string[] {
 }
 
 /** What a plan may scan: lists that the caller bounds, not tables. */
-const BOUNDED_SCANS = /^SCAN (wanted|pick|copy|step|counted|json_each|CONSTANT ROW|\d+-ROW VALUES CLAUSE)\b/;
+const BOUNDED_SCANS =
+  /^SCAN (wanted|listed|pick|copy|step|counted|json_each|CONSTANT ROW|\d+-ROW VALUES CLAUSE)\b/;
 
 test("every statement of the log finds its rows by index and sorts none of them", async () => {
   const clock = { nowMs: () => Date.UTC(2026, 0, 1) };

@@ -40,6 +40,19 @@ const PLAIN: RowShape = {
   bind: (message, params) => params.push(message.partitionKey, message.id, message.body),
 };
 
+/**
+ * Many usual messages: one statement whatever their number, its rows [key, ID, body] in ?5, a JSON array. A third
+ * cheaper for a batch of a hundred than statements with a parameter for each value.
+ */
+const INSERT_LIST = `
+  INSERT INTO queue_messages (${COLUMNS})
+  SELECT ?1, ?2, ?4 + listed.key, listed.value->>0, listed.value->>1, '', NULL, ?3, ?3, NULL, '', NULL,
+    octet_length(listed.value->>2), listed.value->>2
+  FROM json_each(?5) AS listed WHERE true ${UNLESS_STORED}`;
+const MIN_LIST_MESSAGES = 4;
+/** Characters of a list: a parameter holds 2 MB, a character is up to three bytes, and escapes double some. */
+const MAX_LIST_CHARS = 256 * 1024;
+
 const GENERAL: RowShape = {
   params: 6,
   maxRows: 16,
@@ -105,7 +118,12 @@ export class MessageInsert {
 
   /** Message `i` gets the offset `firstOffset + i`. */
   append(at: Placement, messages: readonly NewMessage[]): number {
-    const shape = messages.every(isPlain) ? PLAIN : GENERAL;
+    const isAllPlain = messages.every(isPlain);
+    if (isAllPlain && messages.length >= MIN_LIST_MESSAGES && fitList(messages)) {
+      const list = JSON.stringify(messages.map(({ partitionKey, id, body }) => [partitionKey, id, body]));
+      return this.sql.run(INSERT_LIST, this.tenant, at.topic, at.nowMs, at.firstOffset, list);
+    }
+    const shape = isAllPlain ? PLAIN : GENERAL;
     let stored = 0;
     for (let next = 0; next < messages.length; next += shape.maxRows) {
       const rows = messages.slice(next, next + shape.maxRows);
@@ -127,6 +145,17 @@ export class MessageInsert {
     const list = JSON.stringify(offsets);
     return this.sql.run(REDRIVE, this.tenant, at.topic, deadLetterTopic, at.nowMs, at.firstOffset, list);
   }
+}
+
+/** A lone surrogate would come out of the list changed; as a parameter it is refused. */
+function fitList(messages: readonly NewMessage[]): boolean {
+  let chars = 0;
+  for (const { partitionKey, id, body } of messages) {
+    if (typeof body !== "string") return false;
+    chars += partitionKey.length + id.length + body.length;
+    if (!body.isWellFormed() || !id.isWellFormed() || !partitionKey.isWellFormed()) return false;
+  }
+  return chars <= MAX_LIST_CHARS;
 }
 
 function isPlain(message: NewMessage): boolean {
