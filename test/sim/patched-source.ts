@@ -22,6 +22,15 @@ export class PatchedSource {
       cpSync(join(ROOT, part), join(this.folder, part), { recursive: true });
     }
     symlinkSync(join(ROOT, "node_modules"), join(this.folder, "node_modules"));
+    try {
+      this.apply(patch);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  private apply(patch: SourcePatch): void {
     for (const { file, find, replace } of patch.edits) {
       const path = join(this.folder, "src", file);
       const parts = readFileSync(path, "utf8").split(find);
