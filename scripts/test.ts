@@ -24,7 +24,7 @@ const SCHEMA: Step = { name: "generated files", command: ["scripts/embed-schema.
 const LONG = {
   PROPERTY_FACTOR: "20",
   FAIRLANE_LOG_RUNS: "3000",
-  SIM_SEEDS: "5000",
+  FAIRLANE_SIM_SEEDS: "5000",
   // Lifts the time limits of vitest.config.ts.
   FAIRLANE_TEST_LONG: "1",
 };

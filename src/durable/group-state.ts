@@ -44,6 +44,7 @@ export class GroupState {
   nextDueAtMs: number | null = null;
   deadLetterRetryAtMs: number | null = null;
   private readonly touched = new Set<Lane>();
+  hasProgressRow = false;
   private progressTouched = false;
   private dueMoved = false;
   private readonly subscribersTouched = new Set<string>();
@@ -151,12 +152,18 @@ export class GroupState {
   /** Writes what was touched. Inside the transaction of `Tenant.change`. */
   flush(tables: Tables): void {
     if (this.dueMoved && this.touched.size > 0) this.progressTouched = true;
+    // Whatever else has a row hangs on this one: loading and removing a group go by it.
+    if (!this.hasProgressRow && (this.touched.size > 0 || this.subscribersTouched.size > 0))
+      this.progressTouched = true;
     const kept: Lane[] = [];
     for (const lane of this.touched) this.flushLane(tables, lane, kept);
     if (kept.length > 0) tables.lanes.save(this.key, kept);
     this.touched.clear();
     if (this.progressTouched) this.dueMoved = false;
-    if (this.progressTouched) tables.groupProgress.save(this.key, this.progress);
+    if (this.progressTouched) {
+      tables.groupProgress.save(this.key, this.progress);
+      this.hasProgressRow = true;
+    }
     this.progressTouched = false;
     for (const name of this.subscribersTouched) {
       const subscriber = this.subscribers.get(name);
@@ -200,6 +207,7 @@ export function loadGroup(
     if (saved) tables.removeGroup(key);
     return group;
   }
+  group.hasProgressRow = true;
   const lanes = new Map<string, Lane>();
   for (const lane of tables.lanes.load(key)) lanes.set(lane.partitionKey, lane);
   for (const { partitionKey, exception } of tables.deliveryState.load(key)) {

@@ -48,6 +48,8 @@ export class Tenant {
   private readonly topics = new Map<string, TopicState>();
   private readonly readers = new Map<string, GroupReader>();
   private readonly making = new Map<string, Promise<GroupState>>();
+  private readonly makingTopics = new Map<string, Promise<TopicState>>();
+  private settingsTurn: Promise<unknown> = Promise.resolve();
   private loading: Promise<void> | null = null;
   private loaded = false;
 
@@ -86,6 +88,21 @@ export class Tenant {
   async ensureTopic(topic: string): Promise<TopicState> {
     const known = await this.topic(topic);
     if (known) return known;
+    // Calls that meet make it once: the defaults of a later one must not replace settings put since.
+    const making =
+      this.makingTopics.get(topic) ?? this.makeTopic(topic).finally(() => this.makingTopics.delete(topic));
+    this.makingTopics.set(topic, making);
+    return making;
+  }
+
+  /** Changes of settings one after the other: the log and the cache must end with the same one. */
+  changeSettings<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.settingsTurn.then(act, act);
+    this.settingsTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async makeTopic(topic: string): Promise<TopicState> {
     await this.log.saveTopic(topic, defaultTopicSettings(topic));
     return this.rememberTopic(topic, defaultTopicSettings(topic));
   }

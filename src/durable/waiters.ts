@@ -80,8 +80,19 @@ export class Waiters {
 
   /** Those whose wait is over, once each: whoever asks tries them a last time and ends them. */
   takeExpired(nowMs: number): Waiter[] {
-    return this.deadlines.takeDue(nowMs);
+    const expired = this.deadlines.takeDue(nowMs);
+    for (const waiter of this.byTake.values()) {
+      if (!hasEnded(waiter, nowMs) || expired.includes(waiter)) continue;
+      this.deadlines.set(waiter, null);
+      expired.push(waiter);
+    }
+    return expired;
   }
+}
+
+/** Also when the clock stepped back: nobody waits longer than it asked for from now. */
+export function hasEnded({ deadlineAtMs, input }: Waiter, nowMs: number): boolean {
+  return deadlineAtMs <= nowMs || deadlineAtMs - nowMs > input.waitMs;
 }
 
 function inner<K, V>(outer: Map<K, V>, key: K, make: () => V): V {

@@ -17,6 +17,9 @@ import { groupName } from "./waiters.ts";
 /** An alarm that did not fire for so long is set again. */
 const LOST_ALARM_MS = 60_000;
 
+/** An instant that has passed waits for work that is under way: a read of the log, a pass. */
+const PASSED_PAUSE_MS = 20;
+
 /** Groups visited in one pass; the next pass goes on where time orders it. */
 const MAX_PASS_GROUPS = 200;
 
@@ -172,11 +175,14 @@ export class WakeSchedule {
     if (target === null || target === this.timerAtMs) return;
     this.cancelTimer?.();
     this.timerAtMs = target;
-    this.cancelTimer = this.tenant.ports.timers.after(Math.max(1, target - nowMs), () => {
-      this.timerAtMs = null;
-      this.cancelTimer = null;
-      this.pass().catch((error) => this.tenant.ports.report("timer", error));
-    });
+    this.cancelTimer = this.tenant.ports.timers.after(
+      target > nowMs ? target - nowMs : PASSED_PAUSE_MS,
+      () => {
+        this.timerAtMs = null;
+        this.cancelTimer = null;
+        this.pass().catch((error) => this.tenant.ports.report("timer", error));
+      },
+    );
   }
 }
 

@@ -4,7 +4,6 @@ import type { Sql } from "../../src/durable/ports.ts";
 import { Tables } from "../../src/durable/tables/tables.ts";
 import type { Tenant, TopicState } from "../../src/durable/tenant.ts";
 import type { History } from "./history.ts";
-import { KNOWN_HEARTBEATS_FORGOTTEN } from "./known-defects.ts";
 
 /** Steps between two looks at groups that changed, with and without a row being written: a difference stays. */
 const WROTE_STEPS = 2;
@@ -70,7 +69,7 @@ function firstDifference(group: GroupState, fresh: GroupState, hasProgress: bool
   return (
     progressDifference(group, fresh, hasProgress) ??
     laneDifference(group, fresh) ??
-    (KNOWN_HEARTBEATS_FORGOTTEN && !hasProgress ? null : subscriberDifference(group, fresh))
+    subscriberDifference(group, fresh)
   );
 }
 
@@ -141,7 +140,6 @@ function subscriberDifference(group: GroupState, fresh: GroupState): string | nu
   for (const name of new Set([...group.subscribers.keys(), ...fresh.subscribers.keys()])) {
     const mine = group.subscribers.get(name)?.savedExpiresAtMs;
     const saved = fresh.subscribers.get(name)?.expiresAtMs;
-    if (KNOWN_HEARTBEATS_FORGOTTEN && mine === undefined) continue;
     if (mine !== saved) return `subscriber ${name} expires at ${mine}, rows say ${saved}`;
   }
   return null;

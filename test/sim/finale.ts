@@ -1,6 +1,5 @@
 import type { CommandInput, CommandName, CommandValue } from "../../src/durable/engine.ts";
 import type { Outcome } from "../../src/protocol/tenant-calls.ts";
-import { KNOWN_HEARTBEATS_FORGOTTEN, KNOWN_SETTINGS_LOST } from "./known-defects.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
 import type { World } from "./world.ts";
@@ -41,7 +40,7 @@ export class Finale {
   /** Returns false when the world did not come to rest. */
   async run(): Promise<boolean> {
     await this.pass(this.clockLagMs() + SETTLED_MS);
-    if (!KNOWN_SETTINGS_LOST) await this.checkSettings();
+    await this.checkSettings();
     const { retentionMs, maxRetentionMs } = this.profile;
     for (const topic of this.profile.topics) {
       await this.ask("putTopic", { topic, settings: { retentionMs, maxRetentionMs } });
@@ -206,7 +205,6 @@ export class Finale {
       `SELECT name FROM sqlite_master WHERE type = 'table' AND (${HELD_TABLES})`,
     )) {
       const table = String(name);
-      if (KNOWN_HEARTBEATS_FORGOTTEN && table.includes("heartbeats")) continue;
       const rows = sql.all(`SELECT * FROM ${table}`);
       if (rows.length > 0)
         history.violate("G11", `${table} still holds ${rows.length} rows: ${JSON.stringify(rows[0])}`);

@@ -8,7 +8,6 @@ import { CacheCheck } from "./cache-check.ts";
 import { gatedLog, logUnreachable } from "./gated-log.ts";
 import { GrantNotes } from "./grant-notes.ts";
 import { type Call, History } from "./history.ts";
-import { KNOWN_LONG_WAITS } from "./known-defects.ts";
 import { LogObserver } from "./log-observer.ts";
 import { NodeSql } from "./node-sql.ts";
 import { ObjectGone } from "./object-gone.ts";
@@ -171,7 +170,7 @@ export class ObjectHost {
   private checkPatience(call: Call, lastedMs: number): void {
     const waitMs = "waitMs" in call.input ? call.input.waitMs : 0;
     // A clock that steps back by less than the wait is not noticed: then it is the wait twice.
-    if (lastedMs <= 2 * waitMs + MAX_ANSWER_MS || (KNOWN_LONG_WAITS && waitMs > 0)) return;
+    if (lastedMs <= 2 * waitMs + MAX_ANSWER_MS) return;
     this.history.violate("G11", `${call.name} with a wait of ${waitMs} ms was answered after ${lastedMs} ms`);
   }
 

@@ -1,4 +1,3 @@
-import { KNOWN_SETTINGS_LOST } from "./known-defects.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
@@ -97,7 +96,7 @@ export class Operator {
         host.send("deleteGroup", { topic, group, force: prng.chance(0.7) }, ignore);
         break;
       case "meet":
-        if (!KNOWN_SETTINGS_LOST) this.meet(topic);
+        this.meet(topic);
         break;
       case "look":
         this.lookAround(topic, group);

@@ -4,12 +4,19 @@ import type { GroupRef, GroupView, PutGroupInput } from "../../protocol/tenant-c
 import type { Tenant } from "../tenant.ts";
 
 /** Creates the group or changes its settings: written to the log first, then adopted. */
-export async function putGroup(tenant: Tenant, input: PutGroupInput): Promise<GroupView> {
+export function putGroup(tenant: Tenant, input: PutGroupInput): Promise<GroupView> {
+  return tenant.changeSettings(() => putInTurn(tenant, input));
+}
+
+async function putInTurn(tenant: Tenant, input: PutGroupInput): Promise<GroupView> {
   const state = await tenant.ensureTopic(input.topic);
-  const known = await tenant.group(input.topic, input.group);
+  let known = await tenant.group(input.topic, input.group);
   if (!known) {
-    const made = await tenant.makeGroup(state, input.group, merge(DEFAULT_GROUP_SETTINGS, input), "admin");
-    return { ...made.record.settings, createdBy: made.record.createdBy };
+    const settings = merge(DEFAULT_GROUP_SETTINGS, input);
+    const made = await tenant.makeGroup(state, input.group, settings, "admin");
+    if (made.record.settings === settings) return { ...settings, createdBy: made.record.createdBy };
+    // Somebody else was making it, with settings of theirs.
+    known = made;
   }
   const settings = { ...merge(known.record.settings, input), startFrom: known.record.settings.startFrom };
   const record = { ...known.record, settings };
@@ -34,7 +41,11 @@ export async function getGroup(tenant: Tenant, input: GroupRef): Promise<GroupVi
 }
 
 /** Forgets the group. Its record stays as a tombstone, so that its generation is not used again. */
-export async function deleteGroup(tenant: Tenant, input: GroupRef & { force: boolean }): Promise<null> {
+export function deleteGroup(tenant: Tenant, input: GroupRef & { force: boolean }): Promise<null> {
+  return tenant.changeSettings(() => deleteInTurn(tenant, input));
+}
+
+async function deleteInTurn(tenant: Tenant, input: GroupRef & { force: boolean }): Promise<null> {
   const state = await tenant.topicOrFail(input.topic);
   const group = await tenant.groupOrFail(input.topic, input.group);
   const live = tenant.change(group, () => group.subscribers.size);

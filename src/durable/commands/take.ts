@@ -15,6 +15,7 @@ import type { ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
+import { hasEnded } from "../waiters.ts";
 import { giveBack } from "./subscribers.ts";
 
 /**
@@ -63,7 +64,7 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
   for (const waiter of tenant.waiters.of(ref)) {
     const wanted = () => tenant.waiters.find(waiter.input.takeId) === waiter;
     if (!wanted()) continue;
-    if (readBefore && waiter.deadlineAtMs > tenant.nowMs() && !(await mayGetSomething(tenant, waiter.input)))
+    if (readBefore && !hasEnded(waiter, tenant.nowMs()) && !(await mayGetSomething(tenant, waiter.input)))
       continue;
     try {
       const { reply, error } = await tryTake(tenant, waiter.input, { readBefore, wanted });
@@ -74,7 +75,7 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
         if (reply) await returnReply(tenant, waiter.input, reply);
         continue;
       }
-      const ended = waiter.deadlineAtMs <= tenant.nowMs();
+      const ended = hasEnded(waiter, tenant.nowMs());
       if (!reply && !ended) continue;
       tenant.waiters.remove(waiter);
       if (reply) waiter.settle({ reply });

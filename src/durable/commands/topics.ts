@@ -5,7 +5,11 @@ import type { PutTopicInput } from "../../protocol/tenant-calls.ts";
 import type { Tenant } from "../tenant.ts";
 
 /** Creates the topic or changes its settings: written to the log first, then adopted. */
-export async function putTopic(tenant: Tenant, input: PutTopicInput): Promise<TopicSettings> {
+export function putTopic(tenant: Tenant, input: PutTopicInput): Promise<TopicSettings> {
+  return tenant.changeSettings(() => putInTurn(tenant, input));
+}
+
+async function putInTurn(tenant: Tenant, input: PutTopicInput): Promise<TopicSettings> {
   if (!(await tenant.topic(input.topic)) && (await tenant.allTopics()).length >= MAX_TOPICS_PER_TENANT) {
     fail("rate-limited", `a tenant has at most ${MAX_TOPICS_PER_TENANT} topics`, { retryAfterMs: 60_000 });
   }
