@@ -48,6 +48,16 @@ function install() {
   }
 }
 
+/** The process that started this one, and its own parent where /proc says it. */
+function ancestors() {
+  try {
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");
+    return `${process.ppid} ${stat.slice(stat.lastIndexOf(")") + 4).split(" ")[0]}`;
+  } catch {
+    return `${process.ppid}`;
+  }
+}
+
 const [command = "", ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
 if (!program) refuse(`unknown command "${command}": one of ${Object.keys(PROGRAMS).join(", ")}`);
@@ -67,6 +77,14 @@ const child = spawn(pinnedNode, [join(root, program[0]), ...program.slice(1), ..
   env: { ...process.env, PATH: [join(modules, ".bin"), process.env.PATH].filter(Boolean).join(delimiter) },
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// npm tells nobody when it is killed, and the shell between it and this process lives on: a server would keep
+// its port. Both are looked at, the shell's parent where the system shows it.
+if (command === "start") {
+  const before = ancestors();
+  setInterval(() => {
+    if (ancestors() !== before) process.exit(1);
+  }, 200).unref();
+}
 child.on("error", (error) => refuse(`${pinnedNode} could not be run: ${error.message}`));
 child.on("exit", (code, signal) => {
   process.exitCode = code ?? (signal ? 1 : 0);

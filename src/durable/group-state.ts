@@ -4,6 +4,7 @@ import {
   LOOK_AHEAD_PAUSE_MS,
   SLOW_LOOK_AHEAD_PAUSE_MS,
 } from "../core/dispatch-limits.ts";
+import { DueQueue } from "../core/due-queue.ts";
 import { Lane, type LaneChanges } from "../core/lane.ts";
 import { LaneIndex } from "../core/lane-index.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
@@ -43,6 +44,10 @@ export class GroupState {
   /** When the next delayed message is due, as far as the last read saw. */
   nextDueAtMs: number | null = null;
   deadLetterRetryAtMs: number | null = null;
+  /** When each subscriber stops to count as asking: then others may take its lanes. Memory only. */
+  readonly askingEnds = new DueQueue<string>();
+  /** Since when an owner gets no new work on a lane that it must give up and still delivers from. Memory only. */
+  readonly drainingSince = new Map<Lane, number>();
   private readonly touched = new Set<Lane>();
   hasProgressRow = false;
   private progressTouched = false;
@@ -138,6 +143,15 @@ export class GroupState {
       counted,
       asking,
     };
+  }
+
+  /** When the first draining lane changes hands with deliveries under way; null if none does. */
+  nextDrainEndAtMs(): number | null {
+    let earliest: number | null = null;
+    for (const sinceMs of this.drainingSince.values()) {
+      if (earliest === null || sinceMs < earliest) earliest = sinceMs;
+    }
+    return earliest === null ? null : earliest + this.record.settings.leaseDurationMs;
   }
 
   /** When the earliest subscriber would be taken for dead. */

@@ -123,6 +123,12 @@ export class Tenant {
     return known.gone ? this.reload(state, known) : known;
   }
 
+  /** As the cache has it, without reading anything. */
+  loadedGroup(topic: string, group: string): GroupState | null {
+    const known = this.topics.get(topic)?.groups.get(group);
+    return known && !known.gone ? known : null;
+  }
+
   async groupOrFail(topic: string, group: string): Promise<GroupState> {
     return (
       (await this.group(topic, group)) ?? fail("not-found", `group ${group} of topic ${topic} does not exist`)
@@ -137,7 +143,10 @@ export class Tenant {
     const tombstone = state.tombstones.get(group);
     const deletedForMs = this.nowMs() - (tombstone?.deletedAtMs ?? Number.NEGATIVE_INFINITY);
     if (deletedForMs >= 0 && deletedForMs < GROUP_TOMBSTONE_MS) {
-      fail("not-found", `group ${group} of topic ${topic} was deleted less than a minute ago`);
+      fail(
+        "not-found",
+        `group ${group} of topic ${topic} was deleted less than a minute ago; a PUT makes it again at once`,
+      );
     }
     return this.makeGroup(state, group, { ...DEFAULT_GROUP_SETTINGS }, "receive");
   }
@@ -240,7 +249,7 @@ export class Tenant {
   nextDueAtMs(): number | null {
     let earliest: number | null = null;
     for (const { topic, group } of this.waiters.groups()) {
-      const dueAtMs = this.topics.get(topic)?.groups.get(group)?.nextDueAtMs ?? null;
+      const dueAtMs = this.loadedGroup(topic, group)?.nextDueAtMs ?? null;
       if (dueAtMs !== null && (earliest === null || dueAtMs < earliest)) earliest = dueAtMs;
     }
     return earliest;

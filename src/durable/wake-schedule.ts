@@ -65,6 +65,18 @@ export class WakeSchedule {
     this.armTimer(nowMs, eventAtMs);
   }
 
+  /** When a waiting receive may get lanes that are another's now; pumps groups where that has come. */
+  private nextHandOverAtMs(nowMs: number): number | null {
+    let earliestAtMs: number | null = null;
+    for (const { topic, group: name } of this.tenant.waiters.groups()) {
+      const group = this.tenant.loadedGroup(topic, name);
+      if (!group) continue;
+      if (group.askingEnds.takeDue(nowMs).length > 0) this.pump(group.key);
+      earliestAtMs = earliest(earliestAtMs, group.askingEnds.peekAtMs(), group.nextDrainEndAtMs());
+    }
+    return earliestAtMs;
+  }
+
   /** A topic has new messages. */
   topicGrew(topic: string): void {
     this.news += 1;
@@ -170,6 +182,7 @@ export class WakeSchedule {
       eventAtMs,
       this.tenant.waiters.nextDeadlineAtMs(),
       this.tenant.nextDueAtMs(),
+      this.nextHandOverAtMs(nowMs),
       this.tenant.logHealth.resumesAtMs,
     );
     if (target === null || target === this.timerAtMs) return;

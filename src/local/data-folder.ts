@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartRefusal } from "./start-refusal.ts";
 
@@ -25,7 +25,7 @@ export class DataFolder {
     this.workerPath = join(path, "worker");
     this.tokenPath = join(path, "token");
     try {
-      mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
+      makeFolder(path);
       mkdirSync(this.objectsPath, { recursive: true });
       mkdirSync(this.workerPath, { recursive: true });
       writePrivate(join(path, "lock"), null);
@@ -91,6 +91,7 @@ function takeLock(path: string): DatabaseSync {
     if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) {
       throw new StartRefusal(
         `another server is using ${path}: stop it, or set FAIRLANE_DATA to another folder`,
+        true,
       );
     }
     throw notWritable(path, error);
@@ -109,4 +110,11 @@ function notWritable(path: string, error: unknown): StartRefusal {
 function codeOf(error: unknown): string {
   if (error instanceof Error) return "code" in error ? `${error.code}` : error.message;
   return String(error);
+}
+
+/** One folder at a time: where the system refuses in an odd way, Node's own `recursive` may try for ever. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: PRIVATE_FOLDER });
 }

@@ -85,16 +85,17 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       variables: variablesOf(options, host, secret),
     });
     writeFileSync(configPath, config, { mode: 0o600 });
-    await refuseTakenPort(host, port);
-    const workerd = await WorkerdProcess.spawn(configPath, CONFIG_NAME, SOCKETS, options.onOutput);
-    const exited = workerd.exited.finally(() => data.close());
-    const urls = await untilReady(workerd, host);
     const token = await mintToken(
       secret,
       { tenant: EVERY_TENANT, scope: SCOPES.join(" "), ttlSeconds: READY_TOKEN_TTL_SECONDS },
       Date.now(),
     );
+    // Before the server answers: whoever waits for it finds the token there.
     data.keepToken(token);
+    await refuseTakenPort(host, port);
+    const workerd = await WorkerdProcess.spawn(configPath, CONFIG_NAME, SOCKETS, options.onOutput);
+    const exited = workerd.exited.finally(() => data.close());
+    const urls = await untilReady(workerd, host);
     return {
       url: urls.http,
       token,
@@ -139,7 +140,10 @@ async function refuseTakenPort(host: string, port: number): Promise<void> {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : String(error);
     if (code === "EADDRINUSE") {
-      throw new StartRefusal(`port ${port} of ${host} is in use: stop what uses it, or set PORT to another`);
+      throw new StartRefusal(
+        `port ${port} of ${host} is in use: stop what uses it, or set PORT to another`,
+        true,
+      );
     }
     throw new StartRefusal(
       `cannot listen on ${host} port ${port} (${code}): set HOST and PORT to what can be`,

@@ -1,20 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fireEachMinute } from "./cron-clock.ts";
-import { type LocalServer, startLocalServer } from "./local-server.ts";
+import { type LocalServer, type LocalServerOptions, startLocalServer } from "./local-server.ts";
 import { readSettings } from "./settings.ts";
 import { StartRefusal } from "./start-refusal.ts";
 import { welcome } from "./welcome.ts";
+
+const PASSING_MS = 3000;
+const PASSING_PAUSE_MS = 100;
 
 /** `npm start`: serves until a signal. Ends with 0 after a signal, with 1 when it cannot start or go on. */
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   if (settings.authOff)
     complain("WARNING: AUTH=off, anyone who reaches this port may do anything: no token is asked for");
-  const server = await startLocalServer({
-    ...settings,
-    onOutput: (stream, text) => process[stream].write(text),
-  });
+  const server = await startSoon({ ...settings, onOutput: (stream, text) => process[stream].write(text) });
   let stopping = false;
   const stopCron = fireEachMinute(server.fireCron, Date.now, complain);
   const stop = () => {
@@ -24,8 +25,13 @@ async function main(): Promise<void> {
     void server.stop();
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
-  // The channel to the script that started this one: it closes when that script is gone, however it went.
-  process.on("disconnect", stop);
+  // The channel to the script that started this one: it closes when that script is gone, however it went. Whoever
+  // started it may want the port back at once, and the data bears an end at any moment.
+  process.on("disconnect", () => {
+    stopping = true;
+    stopCron();
+    void server.kill();
+  });
   process.channel?.unref();
   process.stdout.write(describe(server, settings.tenants));
 
@@ -36,7 +42,20 @@ async function main(): Promise<void> {
       `the runtime ended by itself (${exit.signal ?? `code ${exit.code}`}): start again; the data is kept`,
     );
   }
-  process.disconnect?.();
+  if (process.connected) process.disconnect?.();
+}
+
+/** A server that was stopped a moment ago may still hold its port and its folder. */
+async function startSoon(options: LocalServerOptions): Promise<LocalServer> {
+  const endAtMs = Date.now() + PASSING_MS;
+  for (;;) {
+    try {
+      return await startLocalServer(options);
+    } catch (error) {
+      if (!(error instanceof StartRefusal) || !error.passing || Date.now() > endAtMs) throw error;
+      await pause(PASSING_PAUSE_MS);
+    }
+  }
 }
 
 function describe(server: LocalServer, tenants: readonly string[]): string {

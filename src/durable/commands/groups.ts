@@ -50,7 +50,10 @@ async function deleteInTurn(tenant: Tenant, input: GroupRef & { force: boolean }
   const group = await tenant.groupOrFail(input.topic, input.group);
   const live = tenant.change(group, () => group.subscribers.size);
   if (live > 0 && !input.force) {
-    fail("conflict", `group ${input.group} has ${live} live subscribers; let them leave or use ?force=true`);
+    fail(
+      "conflict",
+      `group ${input.group} has live subscribers (${live}); let them leave or use ?force=true`,
+    );
   }
   const record = { ...group.record, deletedAtMs: tenant.nowMs() };
   await tenant.log.saveGroup(input.topic, record);

@@ -1,5 +1,6 @@
 import { LOOK_AHEAD_NOW_ENTRIES, MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
+import type { Lane } from "../../core/lane.ts";
 import {
   ASKING_GRACE_MS,
   MAX_REPLY_BYTES,
@@ -153,7 +154,10 @@ function takeStep(
 ): Step {
   beat(group, input.subscriber, nowMs);
   const subscriber = group.subscribers.get(input.subscriber);
-  if (subscriber) subscriber.askingUntilMs = nowMs + ASKING_GRACE_MS;
+  if (subscriber) {
+    subscriber.askingUntilMs = nowMs + ASKING_GRACE_MS;
+    group.askingEnds.set(input.subscriber, subscriber.askingUntilMs);
+  }
   if (group.record.settings.paused) return { kind: "done", granted: [] };
   const plan = planFor(tenant, group, input, nowMs);
   const missing = input.maxMessages - plan.total;
@@ -181,6 +185,27 @@ function takeStep(
   return { kind: "done", granted };
 }
 
+/**
+ * Lanes that drained for a whole lease: the deliveries under way stay their holder's, another goes on with the lane.
+ * A strict lane waits.
+ */
+function drained(group: GroupState, draining: ReadonlySet<Lane>, nowMs: number): Lane[] {
+  const { maxInFlightPerPartition, leaseDurationMs } = group.record.settings;
+  for (const lane of group.drainingSince.keys()) if (!draining.has(lane)) group.drainingSince.delete(lane);
+  if (maxInFlightPerPartition === 1) return [];
+  const done: Lane[] = [];
+  for (const lane of draining) {
+    const sinceMs = group.drainingSince.get(lane);
+    // After a step back of the clock it begins anew.
+    if (sinceMs === undefined || sinceMs > nowMs) group.drainingSince.set(lane, nowMs);
+    else if (sinceMs + leaseDurationMs <= nowMs) {
+      group.drainingSince.delete(lane);
+      done.push(lane);
+    }
+  }
+  return done;
+}
+
 /** Frees what others must give up, then plans. */
 function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: number): TakePlan {
   const freshAllowed = group.index.exceptionCount < MAX_GROUP_EXCEPTIONS;
@@ -188,7 +213,7 @@ function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: num
   const asking = tenant.askingSubscribers(group, nowMs);
   asking.add(input.subscriber);
   const giveUps = planGiveUps(group.index, group.shareInput(asking), rules);
-  for (const lane of giveUps.free) {
+  for (const lane of [...giveUps.free, ...drained(group, giveUps.draining, nowMs)]) {
     lane.setLease(null);
     group.touch(lane, nowMs);
   }
