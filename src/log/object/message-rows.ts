@@ -21,11 +21,18 @@ export function entryOf(row: SqlRow): Entry {
 
 export function storedEntryOf(row: SqlRow): StoredEntry {
   const deadLetter = textOrNull(row, "dead_letter");
+  const dueAtMs = number(row, "due_at_ms");
+  const publishedAtMs = number(row, "published_at_ms");
   return {
-    ...entryOf(row),
+    offset: number(row, "message_offset"),
+    partitionKey: text(row, "partition_key"),
+    dueAtMs,
+    delayed: dueAtMs > publishedAtMs,
+    targetGroup: textOrNull(row, "target_group"),
+    bodyBytes: number(row, "body_bytes"),
     id: text(row, "message_id"),
     origin: text(row, "origin"),
-    publishedAtMs: number(row, "published_at_ms"),
+    publishedAtMs,
     contentType: textOrNull(row, "content_type"),
     headers: text(row, "headers"),
     // Written by this log alone (message-insert.ts), so it has that shape.
@@ -34,5 +41,6 @@ export function storedEntryOf(row: SqlRow): StoredEntry {
 }
 
 export function storedMessageOf(row: SqlRow): StoredMessage {
-  return { ...storedEntryOf(row), body: textOrBytes(row, "body") };
+  // A batch of them is the hot path of a receive: one object, not a chain of copies.
+  return Object.assign(storedEntryOf(row), { body: textOrBytes(row, "body") });
 }

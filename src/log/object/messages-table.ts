@@ -26,7 +26,7 @@ const BY_ID = "queue_messages INDEXED BY queue_messages_by_id";
 const MAX_FOUND = 100;
 
 /** Offsets read by one statement, largest first; a shorter list is filled with NULL, which matches nothing. */
-const READ_SIZES = [64, 16, 4, 1] as const;
+const READ_SIZES = [96, 48, 16, 4, 1] as const;
 /** A join with VALUES reads one row per message; an IN list reads two. */
 const READ_TEXTS = new Map(
   READ_SIZES.map((size) => {
