@@ -20,6 +20,8 @@ CREATE TABLE queue_delivery_state (
   reason TEXT NOT NULL,
   -- Size of the body, in bytes: grants stop at the reply's limit without reading the log.
   body_bytes INTEGER NOT NULL,
+  -- When the message was due, milliseconds since the epoch: its age counts from here.
+  due_at_ms INTEGER NOT NULL,
   -- Serves: load a group's messages with a history, write one.
   PRIMARY KEY (tenant, topic, group_name, partition_key, message_offset)
 ) WITHOUT ROWID;

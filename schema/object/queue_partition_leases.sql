@@ -16,7 +16,7 @@ CREATE TABLE queue_partition_leases (
   walked_offset INTEGER NOT NULL,
   -- 1: the log may hold undelivered entries between walked_offset and the group's scan offset.
   has_more INTEGER NOT NULL,
-  -- First deliveries: JSON [[nonce, subscriber, epoch, visible until in ms, [offset delta, body bytes, ...]], ...].
+  -- First deliveries: JSON [[nonce, subscriber, epoch, visible until in ms, [offset delta, body bytes, due delta in ms, ...]], ...].
   runs TEXT NOT NULL,
   -- Serves: load the lanes of a group, write one lane.
   PRIMARY KEY (tenant, topic, group_name, partition_key)

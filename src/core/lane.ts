@@ -34,7 +34,7 @@ export interface Run {
   subscriber: string;
   epoch: number;
   visibleUntilMs: number;
-  messages: { offset: number; bodyBytes: number }[];
+  messages: { offset: number; bodyBytes: number; dueAtMs: number }[];
 }
 
 /**
@@ -53,6 +53,8 @@ export type ExceptionState = "inFlight" | "backingOff" | "postponed" | "returned
 export interface Exception {
   offset: number;
   bodyBytes: number;
+  /** Of the message: its age counts from here. */
+  dueAtMs: number;
   state: ExceptionState;
   /** Deliveries that count so far, the one in flight included. */
   attempt: number;
@@ -86,6 +88,7 @@ export interface Holder {
   attempt: number;
   visibleUntilMs: number;
   bodyBytes: number;
+  dueAtMs: number;
   reason: string;
 }
 
@@ -129,7 +132,13 @@ export class Lane {
     const run = this.runAt(offset);
     if (!run) return null;
     const message = run.messages.find((m) => m.offset === offset);
-    return { ...run, attempt: 1, bodyBytes: message?.bodyBytes ?? 0, reason: "" };
+    return {
+      ...run,
+      attempt: 1,
+      bodyBytes: message?.bodyBytes ?? 0,
+      dueAtMs: message?.dueAtMs ?? 0,
+      reason: "",
+    };
   }
 
   exceptionAt(offset: number): Exception | undefined {
@@ -151,7 +160,10 @@ export class Lane {
   grantRun(run: Omit<Run, "messages">, entries: readonly LaneEntry[]): void {
     const last = entries[entries.length - 1];
     assert(last !== undefined, "a run has messages");
-    this.runs.push({ ...run, messages: entries.map((e) => ({ offset: e.offset, bodyBytes: e.bodyBytes })) });
+    this.runs.push({
+      ...run,
+      messages: entries.map(({ offset, bodyBytes, dueAtMs }) => ({ offset, bodyBytes, dueAtMs })),
+    });
     this.walkTo(last.offset);
   }
 
@@ -291,6 +303,7 @@ export function arrivedException(entry: LaneEntry): Exception {
   return {
     offset,
     bodyBytes,
+    dueAtMs,
     state: "arrived",
     attempt: 0,
     atMs: dueAtMs,

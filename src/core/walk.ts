@@ -33,6 +33,7 @@ export type Verdict =
 export interface Grant {
   offset: number;
   bodyBytes: number;
+  dueAtMs: number;
   attempt: number;
   /** Out of the window; else an exception or a lapsed delivery. */
   fresh: boolean;
@@ -44,7 +45,7 @@ export interface WalkOutcome {
   grants: Grant[];
   /** Lapsed deliveries that were the last attempt. */
   spent: number[];
-  /** Window entries older than the topic keeps them; before the last fresh grant or leading the window. */
+  /** Older than the topic keeps them and not in flight; of the window, before the last fresh grant or leading it. */
   expired: number[];
   /** Window entries that are delayed and not due: passed over. */
   deferred: LaneEntry[];
@@ -57,6 +58,8 @@ export interface WalkOutcome {
 
 export function verdictOfException(exception: Exception, rules: WalkRules): Verdict {
   const { attempt, atMs } = exception;
+  const isHeld = exception.state === "dying" || (exception.state === "inFlight" && atMs > rules.nowMs);
+  if (!isHeld && isExpired(exception, rules)) return { kind: "expired" };
   switch (exception.state) {
     case "inFlight":
       return deliveredVerdict(exception.subscriber, attempt, atMs, rules);
@@ -86,6 +89,7 @@ function deliveredVerdict(subscriber: string, attempt: number, untilMs: number, 
 interface Walked {
   offset: number;
   bodyBytes: number;
+  dueAtMs: number;
   verdict: Verdict;
   returned: boolean;
   /** Was delayed, and never delivered. */
@@ -96,16 +100,19 @@ interface Walked {
 export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked> {
   let next = 0;
   for (const run of lane.runs) {
-    const verdict = deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules);
+    const delivered = deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules);
     for (const message of run.messages) {
       for (; next < lane.exceptions.length; next += 1) {
         const exception = lane.exceptions[next] as Exception;
         if (exception.offset > message.offset) break;
         yield walkedException(exception, rules);
       }
+      const isOver = delivered.kind !== "inFlight" && isExpired(message, rules);
+      const verdict: Verdict = isOver ? { kind: "expired" } : delivered;
       yield {
         offset: message.offset,
         bodyBytes: message.bodyBytes,
+        dueAtMs: message.dueAtMs,
         verdict,
         returned: false,
         arrived: false,
@@ -121,6 +128,7 @@ function walkedException(exception: Exception, rules: WalkRules): Walked {
   return {
     offset: exception.offset,
     bodyBytes: exception.bodyBytes,
+    dueAtMs: exception.dueAtMs,
     verdict: verdictOfException(exception, rules),
     returned: exception.state === "returned",
     arrived: exception.state === "arrived",
@@ -171,13 +179,23 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
   const returned: Grant[] = [];
   const again: Grant[] = [];
   let stopped = false;
-  for (const { offset, bodyBytes, verdict, returned: wasReturned } of inOrder(lane, rules, strict)) {
-    // A last attempt that lapsed is over, wherever it stands.
+  for (const { offset, bodyBytes, dueAtMs, verdict, returned: wasReturned } of inOrder(lane, rules, strict)) {
+    // A last attempt that lapsed is over, and so is what grew too old, wherever it stands: they hold nothing.
     if (verdict.kind === "spent") outcome.spent.push(offset);
-    if (stopped) continue;
+    if (verdict.kind === "expired") outcome.expired.push(offset);
+    if (stopped || verdict.kind === "expired") continue;
     if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
+    if (verdict.kind !== "inFlight" && verdict.kind !== "dying") {
+      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, dueAtMs + rules.maxRetentionMs);
+    }
     if (verdict.kind === "deliverable") {
-      (wasReturned ? returned : again).push({ offset, bodyBytes, attempt: verdict.attempt, fresh: false });
+      (wasReturned ? returned : again).push({
+        offset,
+        bodyBytes,
+        dueAtMs,
+        attempt: verdict.attempt,
+        fresh: false,
+      });
     }
     if (verdict.kind === "postponed") stop(outcome, "barrier", offset);
     else if (strict && verdict.kind !== "delayed") stop(outcome, "strict", offset);
@@ -225,12 +243,13 @@ function walkWindow(
       stop(outcome, room === maxGrants ? "limit" : "full", entry.offset);
       return;
     }
-    outcome.grants.push({ offset: entry.offset, bodyBytes: entry.bodyBytes, attempt: 1, fresh: true });
+    const { offset, bodyBytes, dueAtMs } = entry;
+    outcome.grants.push({ offset, bodyBytes, dueAtMs, attempt: 1, fresh: true });
   }
   if (lane.behind) stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
 }
 
-function isExpired(entry: LaneEntry, rules: WalkRules): boolean {
+function isExpired(entry: { dueAtMs: number }, rules: WalkRules): boolean {
   return entry.dueAtMs + rules.maxRetentionMs <= rules.nowMs;
 }
 

@@ -44,7 +44,7 @@ export function expire(group: GroupState, lane: Lane, offset: number): void {
 export function decideFailed(
   group: GroupState,
   lane: Lane,
-  failed: { offset: number; attempt: number; bodyBytes: number },
+  failed: { offset: number; attempt: number; bodyBytes: number; dueAtMs: number },
   reason: string,
   nowMs: number,
 ): boolean {
@@ -57,6 +57,7 @@ export function decideFailed(
   lane.except({
     offset: failed.offset,
     bodyBytes: failed.bodyBytes,
+    dueAtMs: failed.dueAtMs,
     state: "dying",
     attempt: failed.attempt,
     atMs: nowMs,

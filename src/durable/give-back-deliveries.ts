@@ -24,6 +24,7 @@ export function giveBackDeliveries(
     lane.except({
       offset,
       bodyBytes: holder.bodyBytes,
+      dueAtMs: holder.dueAtMs,
       state: "returned",
       attempt: holder.attempt - 1,
       atMs: 0,

@@ -32,8 +32,7 @@ export function grant(group: GroupState, takes: readonly Take[], terms: GrantTer
     for (const offset of outcome.expired) expire(group, lane, offset);
     const fresh: LaneEntry[] = [];
     for (const message of outcome.grants) {
-      if (message.fresh)
-        fresh.push({ offset: message.offset, bodyBytes: message.bodyBytes, dueAtMs: 0, delayed: false });
+      if (message.fresh) fresh.push({ ...message, delayed: false });
       else grantAgain(lane, message, { ...terms, epoch });
       granted.push({ lane, offset: message.offset, attempt: message.attempt, nonce, epoch, visibleUntilMs });
     }
@@ -54,6 +53,7 @@ function grantAgain(lane: Lane, message: Grant, terms: GrantTerms & { epoch: num
   lane.except({
     offset: message.offset,
     bodyBytes: message.bodyBytes,
+    dueAtMs: message.dueAtMs,
     state: "inFlight",
     attempt: message.attempt,
     atMs: terms.visibleUntilMs,

@@ -159,16 +159,16 @@ class Placed {
       this.leave(entry);
       return;
     }
-    const { offset } = entry;
+    const { offset, dueAtMs } = entry;
     this.mark(entry);
     if (fate < 6) {
-      const message = { offset, bodyBytes: 1 };
+      const message = { offset, bodyBytes: 1, dueAtMs };
       lane.runs.push({ nonce: "n", subscriber: "s", epoch: 1, visibleUntilMs: NOW_MS, messages: [message] });
       return;
     }
     const state = fate === 9 ? "dying" : (STATES[offset % STATES.length] as Exception["state"]);
     if (state === "dying") this.dying.add(offset);
-    const more = { nonce: "", subscriber: "", epoch: 0, reason: "", bodyBytes: 1 };
+    const more = { nonce: "", subscriber: "", epoch: 0, reason: "", bodyBytes: 1, dueAtMs };
     lane.exceptions.push({ offset, state, attempt: 1, atMs: NOW_MS, ...more });
   }
 

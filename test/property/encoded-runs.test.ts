@@ -13,10 +13,13 @@ const run = fc.record({
   subscriber: fc.string({ maxLength: 20 }),
   epoch: fc.maxSafeNat(),
   visibleUntilMs: fc.maxSafeNat(),
-  messages: fc.array(fc.record({ gap, bodyBytes: fc.integer({ min: 0, max: MAX_BODY_BYTES }) }), {
-    minLength: 1,
-    maxLength: MAX_RECEIVE_MESSAGES,
-  }),
+  messages: fc.array(
+    fc.record({ gap, bodyBytes: fc.integer({ min: 0, max: MAX_BODY_BYTES }), dueAtMs: fc.maxSafeNat() }),
+    {
+      minLength: 1,
+      maxLength: MAX_RECEIVE_MESSAGES,
+    },
+  ),
 });
 const runs: fc.Arbitrary<Run[]> = fc
   .tuple(fc.integer({ min: 0, max: FIRST_OFFSETS }), fc.array(run, { maxLength: 6 }))
@@ -24,9 +27,9 @@ const runs: fc.Arbitrary<Run[]> = fc
     let offset = first;
     return all.map(({ messages, ...rest }) => ({
       ...rest,
-      messages: messages.map(({ gap: step, bodyBytes }) => {
+      messages: messages.map(({ gap: step, bodyBytes, dueAtMs }) => {
         offset += step;
-        return { offset, bodyBytes };
+        return { offset, bodyBytes, dueAtMs };
       }),
     }));
   });
@@ -45,6 +48,7 @@ describe("encoded runs", () => {
     const messages = Array.from({ length: MAX_RECEIVE_MESSAGES }, (_, at) => ({
       offset: FIRST_OFFSETS + at,
       bodyBytes: MAX_BODY_BYTES,
+      dueAtMs: Date.UTC(2100, 0),
     }));
     const subscriber = "s".repeat(128);
     const one = {

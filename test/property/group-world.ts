@@ -193,11 +193,12 @@ export class GroupWorld {
     this.nonce += 1;
     const terms = { nonce: `n${this.nonce}`, subscriber, epoch: this.epoch };
     const visibleUntilMs = this.nowMs + 100;
-    for (const { offset, bodyBytes, attempt, fresh } of grants) {
+    for (const { offset, bodyBytes, dueAtMs, attempt, fresh } of grants) {
       if (fresh) continue;
       lane.except({
         offset,
         bodyBytes,
+        dueAtMs,
         state: "inFlight",
         attempt,
         atMs: visibleUntilMs,
@@ -205,9 +206,7 @@ export class GroupWorld {
         reason: "",
       });
     }
-    const fresh = grants
-      .filter((message) => message.fresh)
-      .map((m) => ({ ...m, dueAtMs: 0, delayed: false }));
+    const fresh = grants.filter((message) => message.fresh).map((m) => ({ ...m, delayed: false }));
     if (fresh.length === 0) return;
     lane.grantRun({ ...terms, visibleUntilMs }, fresh);
     for (const entry of deferred) if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
@@ -226,8 +225,8 @@ export class GroupWorld {
     const offset = unsettled[which % Math.max(1, unsettled.length)];
     const holder = offset === undefined ? null : lane.holderOf(offset);
     if (offset === undefined || !holder) return;
-    const { attempt, bodyBytes } = holder;
-    const nobody = { offset, bodyBytes, nonce: "", subscriber: "", epoch: 0, reason: "" };
+    const { attempt, bodyBytes, dueAtMs } = holder;
+    const nobody = { offset, bodyBytes, dueAtMs, nonce: "", subscriber: "", epoch: 0, reason: "" };
     const atMs = this.nowMs + afterMs;
     if (action === "ack") lane.settle(offset);
     if (action === "nack") lane.except({ ...nobody, state: "backingOff", attempt, atMs });

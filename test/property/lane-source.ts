@@ -73,8 +73,19 @@ const walkedSource: fc.Arbitrary<WalkedSource> = fc.record({
 });
 const aheadSource = fc.record({ gap, bodyBytes, dueAtMs: instantMs, delayed: fc.boolean() });
 
+/** What was walked is never too old here: age has cases of its own in test/unit/core/walk.test.ts. */
+export const UNAGED = Number.MAX_SAFE_INTEGER / 2;
+
 function exceptionOf(offset: number, source: WalkedSource): Exception {
-  const base = { offset, bodyBytes: source.bodyBytes, nonce: "", subscriber: "", epoch: 0, reason: "" };
+  const base = {
+    offset,
+    bodyBytes: source.bodyBytes,
+    dueAtMs: UNAGED,
+    nonce: "",
+    subscriber: "",
+    epoch: 0,
+    reason: "",
+  };
   switch (source.kind) {
     case "inFlight":
       return {
@@ -103,7 +114,7 @@ function putWalked(lane: Lane, offset: number, source: WalkedSource): Place {
   if (source.kind === "settled") return { kind: "settled" };
   if (source.kind === "run") {
     const last = lane.runs[lane.runs.length - 1];
-    const message = { offset, bodyBytes: source.bodyBytes };
+    const message = { offset, bodyBytes: source.bodyBytes, dueAtMs: UNAGED };
     if (last && !source.startsRun) {
       last.messages.push(message);
       return { kind: "delivered", attempt: 1, untilMs: last.visibleUntilMs };

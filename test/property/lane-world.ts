@@ -197,15 +197,24 @@ export class LaneWorld {
     const holder = { nonce: `n${this.nonce}`, subscriber: "ann", epoch: 1 };
     const visibleUntilMs = nowMs + 100;
     const fresh = grants.filter((message) => message.fresh);
-    for (const { offset, bodyBytes, attempt, fresh: first } of grants) {
+    for (const { offset, bodyBytes, dueAtMs, attempt, fresh: first } of grants) {
       if (first) continue;
       const reason = lane.exceptionAt(offset)?.reason ?? "";
-      lane.except({ offset, bodyBytes, state: "inFlight", attempt, atMs: visibleUntilMs, ...holder, reason });
+      lane.except({
+        offset,
+        bodyBytes,
+        dueAtMs,
+        state: "inFlight",
+        attempt,
+        atMs: visibleUntilMs,
+        ...holder,
+        reason,
+      });
     }
     if (fresh.length === 0) return;
     lane.grantRun(
       { ...holder, visibleUntilMs },
-      fresh.map(({ offset, bodyBytes }) => ({ offset, bodyBytes, dueAtMs: 0, delayed: false })),
+      fresh.map(({ offset, bodyBytes, dueAtMs }) => ({ offset, bodyBytes, dueAtMs, delayed: false })),
     );
     for (const entry of deferred) if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
   }
@@ -224,8 +233,8 @@ export class LaneWorld {
       this.settle(offset);
       return;
     }
-    const { attempt, nonce, subscriber, epoch, bodyBytes } = holder;
-    const nobody = { offset, bodyBytes, nonce: "", subscriber: "", epoch: 0, reason: action };
+    const { attempt, nonce, subscriber, epoch, bodyBytes, dueAtMs } = holder;
+    const nobody = { offset, bodyBytes, dueAtMs, nonce: "", subscriber: "", epoch: 0, reason: action };
     const atMs = nowMs + afterMs;
     if (action === "nack") lane.except({ ...nobody, state: "backingOff", attempt, atMs });
     if (action === "postpone") lane.except({ ...nobody, state: "postponed", attempt: 0, atMs });

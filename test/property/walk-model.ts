@@ -1,5 +1,6 @@
 import type { ExceptionState } from "../../src/core/lane.ts";
 import type { Grant, WalkRules } from "../../src/core/walk.ts";
+import { UNAGED } from "./lane-source.ts";
 
 /**
  * The walk as design and API describe it, one message at a time and without regard to cost: find the next
@@ -85,7 +86,13 @@ export function modelNext(
     const { offset, bodyBytes, place } = message;
     const found = {
       at,
-      grant: { offset, bodyBytes, attempt: step.attempt, fresh: place.kind === "ahead" },
+      grant: {
+        offset,
+        bodyBytes,
+        dueAtMs: place.kind === "ahead" ? place.dueAtMs : UNAGED,
+        attempt: step.attempt,
+        fresh: place.kind === "ahead",
+      },
     };
     if (place.kind === "waiting" && place.state === "returned") return found;
     first ??= found;

@@ -72,8 +72,8 @@ function applySettlement(
   nowMs: number,
 ): boolean {
   const { settings } = group.record;
-  const { bodyBytes } = holder;
-  const waiting = { offset, bodyBytes, nonce: "", subscriber: "", epoch: 0 };
+  const { bodyBytes, dueAtMs } = holder;
+  const waiting = { offset, bodyBytes, dueAtMs, nonce: "", subscriber: "", epoch: 0 };
   switch (settlement.action) {
     case "ack":
       lane.settle(offset);
@@ -108,7 +108,18 @@ function applySettlement(
     case "extend": {
       const { attempt, nonce, subscriber, epoch, reason } = holder;
       const atMs = nowMs + settlement.visibilityTimeoutMs;
-      lane.except({ offset, bodyBytes, state: "inFlight", attempt, atMs, nonce, subscriber, epoch, reason });
+      lane.except({
+        offset,
+        bodyBytes,
+        dueAtMs,
+        state: "inFlight",
+        attempt,
+        atMs,
+        nonce,
+        subscriber,
+        epoch,
+        reason,
+      });
       return false;
     }
   }

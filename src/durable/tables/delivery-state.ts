@@ -13,7 +13,7 @@ export class DeliveryStateTable {
   /** Ascending by partition key and offset. */
   load(key: GroupKey): { partitionKey: string; exception: Exception }[] {
     const rows = this.sql.all(
-      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes
+      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms
        FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ?
        ORDER BY partition_key, message_offset`,
       key.tenant,
@@ -32,6 +32,7 @@ export class DeliveryStateTable {
         epoch: Number(row.epoch),
         reason: String(row.reason),
         bodyBytes: Number(row.body_bytes),
+        dueAtMs: Number(row.due_at_ms),
       },
     }));
   }
@@ -39,8 +40,8 @@ export class DeliveryStateTable {
   save(key: GroupKey, partitionKey: string, exception: Exception): void {
     this.sql.run(
       `INSERT OR REPLACE INTO queue_delivery_state (tenant, topic, group_name, partition_key, message_offset,
-         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
@@ -54,6 +55,7 @@ export class DeliveryStateTable {
       exception.epoch,
       exception.reason,
       exception.bodyBytes,
+      exception.dueAtMs,
     );
   }
 

@@ -109,9 +109,11 @@ export function encodeRuns(runs: readonly Run[]): string {
   const encoded = runs.map((run): EncodedRun => {
     const messages: number[] = [];
     let before = 0;
-    for (const { offset, bodyBytes } of run.messages) {
-      messages.push(offset - before, bodyBytes);
+    let dueBeforeMs = 0;
+    for (const { offset, bodyBytes, dueAtMs } of run.messages) {
+      messages.push(offset - before, bodyBytes, dueAtMs - dueBeforeMs);
       before = offset;
+      dueBeforeMs = dueAtMs;
     }
     return [run.nonce, run.subscriber, run.epoch, run.visibleUntilMs, messages];
   });
@@ -122,9 +124,11 @@ export function decodeRuns(text: string): Run[] {
   return (JSON.parse(text) as EncodedRun[]).map(([nonce, subscriber, epoch, visibleUntilMs, flat]) => {
     const messages: Run["messages"] = [];
     let offset = 0;
-    for (let at = 0; at + 1 < flat.length; at += 2) {
+    let dueAtMs = 0;
+    for (let at = 0; at + 2 < flat.length; at += 3) {
       offset += flat[at] as number;
-      messages.push({ offset, bodyBytes: flat[at + 1] as number });
+      dueAtMs += flat[at + 2] as number;
+      messages.push({ offset, bodyBytes: flat[at + 1] as number, dueAtMs });
     }
     return { nonce, subscriber, epoch, visibleUntilMs, messages };
   });

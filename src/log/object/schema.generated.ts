@@ -26,6 +26,8 @@ CREATE TABLE queue_delivery_state (
   reason TEXT NOT NULL,
   -- Size of the body, in bytes: grants stop at the reply's limit without reading the log.
   body_bytes INTEGER NOT NULL,
+  -- When the message was due, milliseconds since the epoch: its age counts from here.
+  due_at_ms INTEGER NOT NULL,
   -- Serves: load a group's messages with a history, write one.
   PRIMARY KEY (tenant, topic, group_name, partition_key, message_offset)
 ) WITHOUT ROWID;
@@ -183,7 +185,7 @@ CREATE TABLE queue_partition_leases (
   walked_offset INTEGER NOT NULL,
   -- 1: the log may hold undelivered entries between walked_offset and the group's scan offset.
   has_more INTEGER NOT NULL,
-  -- First deliveries: JSON [[nonce, subscriber, epoch, visible until in ms, [offset delta, body bytes, ...]], ...].
+  -- First deliveries: JSON [[nonce, subscriber, epoch, visible until in ms, [offset delta, body bytes, due delta in ms, ...]], ...].
   runs TEXT NOT NULL,
   -- Serves: load the lanes of a group, write one lane.
   PRIMARY KEY (tenant, topic, group_name, partition_key)

@@ -65,7 +65,7 @@ describe("the window", () => {
     lane.extendWindow([entry(1, { delayed: true }), entry(2), entry(3)], 10);
     lane.grantRun(RUN, [entry(2)]);
     expect([offsets(lane.window), lane.walkedOffset]).toEqual([[3], 2]);
-    expect(lane.runs).toEqual([{ ...RUN, messages: [{ offset: 2, bodyBytes: 1 }] }]);
+    expect(lane.runs).toEqual([{ ...RUN, messages: [{ offset: 2, bodyBytes: 1, dueAtMs: 0 }] }]);
   });
 });
 

@@ -26,12 +26,13 @@ function setup({ exceptions = [], run, window = [], behind = false }: Setup): La
   const last = [...(run?.offsets ?? []), ...exceptions.map(({ offset }) => offset)];
   const lane = new Lane("p", Math.max(0, ...last));
   if (run) {
-    const messages = run.offsets.map((offset) => ({ offset, bodyBytes: 1 }));
+    const messages = run.offsets.map((offset) => ({ offset, bodyBytes: 1, dueAtMs: NOW_MS }));
     lane.runs.push({ nonce: "r", subscriber: "ann", epoch: 1, visibleUntilMs: NOW_MS + run.forMs, messages });
   }
   for (const one of exceptions) {
     lane.except({
       bodyBytes: 1,
+      dueAtMs: NOW_MS,
       attempt: 1,
       atMs: NOW_MS,
       nonce: "",
@@ -223,5 +224,45 @@ describe("the window", () => {
     expect(walk(setup({ behind: true, window: [1] }), RULES, 1).stop).not.toBe("unread");
     expect(walk(setup({ behind: true, window: [1] }), RULES, 2).stop).toBe("unread");
     expect(walk(setup({ behind: true, run: { offsets: [1], forMs: 1 } }), STRICT, 1).stop).not.toBe("unread");
+  });
+});
+
+describe("age removes a hold", () => {
+  const OLD = NOW_MS - RULES.maxRetentionMs;
+
+  test.each(["backingOff", "postponed", "returned", "arrived"] as const)(
+    "of a message that is %s",
+    (state) => {
+      for (const maxInFlight of [1, 10]) {
+        const lane = setup({
+          exceptions: [{ offset: 1, state, atMs: NOW_MS + 60_000, dueAtMs: OLD }],
+          window: [2],
+        });
+        const { expired, grants } = walk(lane, { ...RULES, maxInFlight }, 10);
+        expect([expired, grants.map(({ offset }) => offset)]).toEqual([[1], [2]]);
+      }
+    },
+  );
+
+  test("of a delivery that lapsed, not of one in flight, nor of a dead letter that is decided", () => {
+    const lapsed = setup({
+      exceptions: [{ offset: 1, state: "inFlight", atMs: NOW_MS, dueAtMs: OLD }],
+      window: [2],
+    });
+    expect(walk(lapsed, RULES, 10).expired).toEqual([1]);
+    const held = setup({
+      exceptions: [
+        { offset: 1, state: "inFlight", atMs: NOW_MS + 1, dueAtMs: OLD },
+        { offset: 2, state: "dying", dueAtMs: OLD },
+      ],
+    });
+    expect(walk(held, RULES, 10).expired).toEqual([]);
+  });
+
+  test("and says when it will", () => {
+    const lane = setup({
+      exceptions: [{ offset: 1, state: "postponed", atMs: NOW_MS + 60_000, dueAtMs: OLD + 7 }],
+    });
+    expect(walk(lane, RULES, 10)).toMatchObject({ expired: [], stop: "barrier", nextChangeAtMs: NOW_MS + 7 });
   });
 });
