@@ -47,6 +47,9 @@ function auditHandover(
         startSeq < next.seq && (endSeq ?? ENDLESS) > before.seq && input.group === group.group,
     );
   if (released) return;
+  // One that had to give the lane up got no new work on it for a whole lease: then it goes on without it, unless strict.
+  const { leaseDurationMs, maxInFlightPerPartition } = group.settings;
+  if (maxInFlightPerPartition > 1 && next.clockMs - before.clockMs >= leaseDurationMs) return;
   // Without a lapse in between: what lapsed may be extended after the lane was given up.
   const held = earlier.find(
     (one) =>
