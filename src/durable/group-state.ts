@@ -16,6 +16,9 @@ import type { GroupProgress } from "./tables/group-progress.ts";
 import type { Heartbeat } from "./tables/subscriber-heartbeats.ts";
 import type { Tables } from "./tables/tables.ts";
 
+/** Unreadable messages that are counted at once; beyond, counting begins anew. */
+const MAX_UNREADABLE = 1000;
+
 /**
  * A group in memory: a cache of its rows, plus what only matters while the object lives (who waits, who
  * asked lately, windows of the log). Deleting it changes nothing but latency.
@@ -48,6 +51,8 @@ export class GroupState {
   readonly askingEnds = new DueQueue<string>();
   /** Since when an owner gets no new work on a lane that it must give up and still delivers from. Memory only. */
   readonly drainingSince = new Map<Lane, number>();
+  /** How often messages could not be read while others could. Memory only: a new life counts anew. */
+  readonly unreadableReads = new Map<number, number>();
   private readonly touched = new Set<Lane>();
   hasProgressRow = false;
   private progressTouched = false;
@@ -115,6 +120,12 @@ export class GroupState {
   moveDue(due: DuePosition): void {
     this.dueMoved ||= due.dueAtMs !== this.progress.due.dueAtMs || due.offset !== this.progress.due.offset;
     this.progress.due = due;
+  }
+
+  noteUnreadable(offset: number, reads: number): void {
+    if (this.unreadableReads.size >= MAX_UNREADABLE && !this.unreadableReads.has(offset))
+      this.unreadableReads.clear();
+    this.unreadableReads.set(offset, reads);
   }
 
   touchSubscriber(name: string): void {
