@@ -64,12 +64,12 @@ async function readBodies(
   }
   const messages: StoredMessage[] = [];
   const unreadable: Granted[] = [];
-  for (const one of granted) {
+  for (const single of granted) {
     try {
-      messages.push(...(await read([one])));
+      messages.push(...(await read([single])));
     } catch (error) {
       if (isUnavailable(error)) throw error;
-      unreadable.push(one);
+      unreadable.push(single);
     }
   }
   return { messages, unreadable };
