@@ -7,7 +7,8 @@ import { readSettings } from "./settings.ts";
 import { StartRefusal } from "./start-refusal.ts";
 import { welcome } from "./welcome.ts";
 
-const PASSING_MS = 3000;
+/** Longer than the grace that an ending server gives its requests. */
+const PASSING_MS = 4000;
 const PASSING_PAUSE_MS = 100;
 
 /** `npm start`: serves until a signal. Ends with 0 after a signal, with 1 when it cannot start or go on. */

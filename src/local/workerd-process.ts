@@ -10,7 +10,8 @@ const { default: workerdBinary } = createRequire(import.meta.url)("workerd") as 
 
 /** Enough for the last failure's stack, little enough to hold for weeks. */
 const KEPT_OUTPUT_CHARS = 64 * 1024;
-const STOP_GRACE_MS = 5000;
+/** Requests under way get so long; a kept connection or a waiting receive would hold the port for ever. */
+const STOP_GRACE_MS = 1500;
 const CONTROL_FD = 3;
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;
