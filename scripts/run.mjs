@@ -74,7 +74,11 @@ if (!fits || !existsSync(pinnedNode)) install();
 const child = spawn(pinnedNode, [join(root, program[0]), ...program.slice(1), ...rest], {
   cwd: root,
   stdio: command === "start" ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
-  env: { ...process.env, PATH: [join(modules, ".bin"), process.env.PATH].filter(Boolean).join(delimiter) },
+  env: {
+    ...process.env,
+    FAIRLANE_CHANNEL: command === "start" ? "ipc" : "",
+    PATH: [join(modules, ".bin"), process.env.PATH].filter(Boolean).join(delimiter),
+  },
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 // npm tells nobody when it is killed, and the shell between it and this process lives on: a server would keep

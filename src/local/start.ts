@@ -28,11 +28,14 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
   // The channel to the script that started this one: it closes when that script is gone, however it went. Whoever
   // started it may want the port back at once, and the data bears an end at any moment.
-  process.on("disconnect", () => {
+  const orphaned = () => {
     stopping = true;
     stopCron();
     void server.kill();
-  });
+  };
+  process.on("disconnect", orphaned);
+  // It may have gone while the server started, when nobody listened yet.
+  if (process.env.FAIRLANE_CHANNEL === "ipc" && !process.connected) orphaned();
   process.channel?.unref();
   process.stdout.write(describe(server, settings.tenants));
 
