@@ -19,6 +19,11 @@ export interface CollectionView {
   /** When it goes even unsettled, counted from when it was due. Never below `retentionMs`. */
   maxRetentionMs: number;
   nowMs: number;
+  /**
+   * Above this offset entries may still appear between those of the page, so that no range may cover more than one.
+   * Absent: none do.
+   */
+  completeOffset?: number;
 }
 
 export interface ExpiredEntry {
@@ -64,7 +69,8 @@ export function planCollection(entries: readonly CollectionEntry[], view: Collec
       continue;
     }
     plan.deletes += 1;
-    if (open) open.last = entry.offset;
+    const mayHideLate = entry.offset > (view.completeOffset ?? Number.POSITIVE_INFINITY);
+    if (open && !mayHideLate) open.last = entry.offset;
     else {
       open = { first: entry.offset, last: entry.offset };
       plan.ranges.push(open);
@@ -73,10 +79,10 @@ export function planCollection(entries: readonly CollectionEntry[], view: Collec
   return plan;
 }
 
-/** Above it some group has scanned nothing, so only age takes a message; without groups nothing else does. */
+/** Above it some group has scanned nothing, or not for certain, so only age takes a message; without groups nothing else does. */
 function mayBeSettledThrough(groups: readonly GroupView[]): number {
   let through = groups.length === 0 ? 0 : Number.POSITIVE_INFINITY;
-  for (const { scanOffset } of groups) through = Math.min(through, scanOffset);
+  for (const { scanOffset, known } of groups) through = Math.min(through, known?.sureOffset ?? scanOffset);
   return through;
 }
 

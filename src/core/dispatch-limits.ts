@@ -35,3 +35,32 @@ export const MAX_LOG_BACKOFF_MS = 3000;
 export const MAX_DEAD_LETTER_COPIES = 100;
 /** A copy that failed is tried again after this, doubling up to the log's backoff. */
 export const DEAD_LETTER_RETRY_MS = 1000;
+
+/** Settled offsets of a lane that wait for the next checkpoint: some ten kilobytes of its row. */
+export const MAX_UNSAVED_OFFSETS = 2000;
+/** So many make the checkpoint due at once. */
+export const MANY_UNSAVED_OFFSETS = 500;
+/** From the first settlement to the checkpoint that has it: design.md promises five seconds. */
+export const CHECKPOINT_DELAY_MS = 3500;
+/** Partitions saved in one statement batch. */
+export const MAX_CHECKPOINT_PARTITIONS = 500;
+/**
+ * How long before the last read an offset may have been given and still be found by the next one without a hint: each
+ * read begins so far back. A publish that took the log longer says so in its hint (`AppendOutcome.late`).
+ */
+export const TAIL_OVERLAP_MS = 30;
+/** The first read of an object's life, which knows no hints, begins so far back. */
+export const FIRST_TAIL_OVERLAP_MS = 5000;
+/** A confirming read comes when this part of the commit horizon has passed since the last one. */
+export const CONFIRMS_PER_HORIZON = 16;
+/** Pages of one confirming read; the rest comes with the next. */
+export const MAX_CONFIRM_PAGES = 8;
+/** Pages read again from a hint on, and how often hints that come meanwhile make one read begin anew. */
+export const MAX_REREAD_PAGES = 40;
+export const MAX_REREADS = 3;
+/** Bytes of known offsets that stand in the group's own row, which is written at each read. */
+export const MAX_ROW_KNOWN_BYTES = 2048;
+/** A receive that may wait gives a hint this long to come before it reads the log for itself. */
+export const HINT_LINGER_MS = 8;
+/** While receives wait, the log is looked at this often, for hints that were lost. */
+export const SWEEP_MS = 5000;

@@ -98,7 +98,7 @@ export class LaneIndex {
   /** Puts a lane where it belongs; forgets it when nothing about it is worth keeping. */
   place(lane: Lane, rules: WalkRules | null, nowMs: number): void {
     const before = this.placements.get(lane) ?? NOWHERE;
-    if (!lane.hasUnsettled && !lane.lease) {
+    if (!lane.hasUnsettled && !lane.lease && !lane.hasUnsaved) {
       this.move(lane, before, NOWHERE);
       this.placements.delete(lane);
       this.changesAt.set(lane, null);

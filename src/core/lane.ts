@@ -1,4 +1,5 @@
 import { assert } from "./assert.ts";
+import { MAX_UNSAVED_OFFSETS } from "./dispatch-limits.ts";
 
 /**
  * One lane: a partition's part that one group consumes in order.
@@ -45,7 +46,7 @@ export interface Run {
  *   backingOff  failed; again from `atMs`
  *   postponed   a barrier until `atMs`
  *   returned    given back: comes before anything else of the lane, same attempt number
- *   arrived     was delayed; due at `atMs`, which has come unless the clock stepped back
+ *   arrived     was delayed, or appeared late in the log; due at `atMs`, which has come unless the clock stepped back
  *   dying       its dead letter is decided; settled once the copy is made
  */
 export type ExceptionState = "inFlight" | "backingOff" | "postponed" | "returned" | "arrived" | "dying";
@@ -105,6 +106,11 @@ export class Lane {
   /** Since when nothing is unsettled; null while something is. Memory only: a restart begins anew. */
   idleSinceMs: number | null = null;
   changes: LaneChanges = { state: false, lease: false, exceptions: new Set() };
+  /**
+   * Settled since the lane's progress was last saved to a log outside the object; null where there is none. It stands
+   * in the lane's row too, so that an eviction does not delay the checkpoint.
+   */
+  unsaved: number[] | null = null;
   /** So that a lane that never had a row is not deleted. */
   hasRow = false;
 
@@ -121,6 +127,10 @@ export class Lane {
 
   get hasUnsettled(): boolean {
     return this.runs.length > 0 || this.exceptions.length > 0 || this.hasMore;
+  }
+
+  get hasUnsaved(): boolean {
+    return this.unsaved !== null && this.unsaved.length > 0;
   }
 
   /** The delivery of this offset that a receipt may name, whether or not its visibility has passed. */
@@ -195,9 +205,10 @@ export class Lane {
       this.exceptions.splice(at, 1);
       this.changes.exceptions.add(offset);
       this.changes.state = true;
-      return true;
-    }
-    return this.removeFromRun(offset);
+    } else if (!this.removeFromRun(offset)) return false;
+    // What does not fit comes again, and only after the loss of the object, until the horizon has passed it.
+    if (this.unsaved && this.unsaved.length < MAX_UNSAVED_OFFSETS) this.unsaved.push(offset);
+    return true;
   }
 
   setLease(lease: Lease | null): void {
@@ -221,7 +232,10 @@ export class Lane {
     return { dropped: false };
   }
 
-  /** A delayed entry that is due: among what was walked it is an exception, ahead of it a part of the window. */
+  /**
+   * A delayed entry that is due, or one that appeared below what was read: among what was walked it is an exception,
+   * ahead of it a part of the window.
+   */
   arrive(entry: LaneEntry, maxEntries: number): void {
     if (entry.offset <= this.walkedOffset) {
       if (this.exceptionAt(entry.offset) || this.runAt(entry.offset)) return;
@@ -267,6 +281,7 @@ export class Lane {
     this.exceptions = [];
     this.runs = [];
     this.window = [];
+    if (this.unsaved) this.unsaved = [];
     this.walkedOffset = offset;
     this.windowThrough = offset;
     this.behind = behind;
@@ -297,7 +312,7 @@ export class Lane {
   }
 }
 
-/** A delayed message that the walk has to come back for. */
+/** A message, delayed or late, that the walk has to come back for. */
 export function arrivedException(entry: LaneEntry): Exception {
   const { offset, bodyBytes, dueAtMs } = entry;
   return {

@@ -32,6 +32,8 @@ export interface GroupView {
   due: DueCursor;
   /** Lanes with something unsettled, or a lease. A partition without one has settled what was scanned. */
   lanes: ReadonlyMap<string, Lane>;
+  /** Which entries at or below the scan offset it has seen; absent: all of them. */
+  known?: { sureOffset: number; has(offset: number): boolean };
   /** Where partitions were last reset to, as far as known: a delayed message at or below never arrives. */
   resetOffsets: ReadonlyMap<string, number>;
 }
@@ -47,6 +49,8 @@ export function isUnsettled(view: GroupView, entry: UnsettledEntry): boolean {
   if (lane && isInLane(lane, entry.offset)) return true;
   // A lane that was reset ahead of the scan has settled what lies between.
   if (entry.offset > view.scanOffset && !(lane && entry.offset <= lane.walkedOffset)) return true;
+  // It appeared below what was read, and nobody has looked there since.
+  if (entry.offset <= view.scanOffset && view.known && !view.known.has(entry.offset)) return true;
   return isOutstandingDelayed(view, entry);
 }
 

@@ -18,6 +18,8 @@ export interface WalkRules {
   /** false: the group has as many failed messages waiting as it may; only those are delivered. */
   freshAllowed: boolean;
   nowMs: number;
+  /** How far the log's clock, by which messages are due and age, is ahead of `nowMs`. */
+  logAheadMs: number;
 }
 
 export type Verdict =
@@ -70,8 +72,8 @@ export function verdictOfException(exception: Exception, rules: WalkRules): Verd
     case "postponed":
       return atMs > rules.nowMs ? { kind: "postponed", untilMs: atMs } : { kind: "deliverable", attempt: 1 };
     case "arrived":
-      return atMs > rules.nowMs
-        ? { kind: "delayed", untilMs: atMs }
+      return atMs > logNowMs(rules)
+        ? { kind: "delayed", untilMs: atMs - rules.logAheadMs }
         : { kind: "deliverable", attempt: attempt + 1 };
     case "returned":
       return { kind: "deliverable", attempt: attempt + 1 };
@@ -186,7 +188,7 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
     if (stopped || verdict.kind === "expired") continue;
     if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
     if (verdict.kind !== "inFlight" && verdict.kind !== "dying") {
-      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, dueAtMs + rules.maxRetentionMs);
+      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, expiresAtMs(dueAtMs, rules));
     }
     if (verdict.kind === "deliverable") {
       (wasReturned ? returned : again).push({
@@ -232,13 +234,13 @@ function walkWindow(
       outcome.expired.push(entry.offset);
       continue;
     }
-    if (entry.delayed && entry.dueAtMs > rules.nowMs) {
+    if (entry.delayed && entry.dueAtMs > logNowMs(rules)) {
       outcome.deferred.push(entry);
-      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs);
+      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs - rules.logAheadMs);
       continue;
     }
     // Left ungranted it grows too old: then the lane has to be cared for.
-    outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs + rules.maxRetentionMs);
+    outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, expiresAtMs(entry.dueAtMs, rules));
     if (outcome.grants.length >= room) {
       stop(outcome, room === maxGrants ? "limit" : "full", entry.offset);
       return;
@@ -250,7 +252,16 @@ function walkWindow(
 }
 
 function isExpired(entry: { dueAtMs: number }, rules: WalkRules): boolean {
-  return entry.dueAtMs + rules.maxRetentionMs <= rules.nowMs;
+  return expiresAtMs(entry.dueAtMs, rules) <= rules.nowMs;
+}
+
+/** By the object's clock: durations cross between the two clocks, instants do not. */
+function expiresAtMs(dueAtMs: number, rules: WalkRules): number {
+  return dueAtMs + rules.maxRetentionMs - rules.logAheadMs;
+}
+
+function logNowMs(rules: WalkRules): number {
+  return rules.nowMs + rules.logAheadMs;
 }
 
 function stop(outcome: WalkOutcome, kind: StopKind, offset: number | null): void {

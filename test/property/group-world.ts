@@ -99,7 +99,7 @@ export class GroupWorld {
 
   private get activeRules(): WalkRules {
     const { nowMs, maxInFlight, maxRetentionMs } = this;
-    return { maxInFlight, maxAttempts: 2, maxRetentionMs, freshAllowed: true, nowMs };
+    return { maxInFlight, maxAttempts: 2, maxRetentionMs, freshAllowed: true, nowMs, logAheadMs: 0 };
   }
 
   place(lane: Lane): void {

@@ -33,6 +33,7 @@ export const rules: fc.Arbitrary<WalkRules> = fc.record({
   maxRetentionMs: fc.constantFrom(SHORT_RETENTION_MS, 1500, 10_000_000),
   freshAllowed: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
   nowMs: fc.constant(NOW_MS),
+  logAheadMs: fc.constant(0),
 });
 
 interface WalkedSource {

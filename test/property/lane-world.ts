@@ -97,7 +97,7 @@ export class LaneWorld {
 
   get rules(): WalkRules {
     const { nowMs, maxInFlight } = this;
-    return { maxInFlight, maxAttempts: null, maxRetentionMs: 2000, freshAllowed: true, nowMs };
+    return { maxInFlight, maxAttempts: null, maxRetentionMs: 2000, freshAllowed: true, nowMs, logAheadMs: 0 };
   }
 
   hasArrived(entry: LaneEntry): boolean {

@@ -7,11 +7,12 @@ import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import { ALL, GROUP, group } from "../conformance/samples.ts";
 import { NodeSql } from "../sim/node-sql.ts";
-import { byDue, LogModel, modelEntryOf } from "./log-model.ts";
+import { byDue, LogModel, modelEntryOf, ProgressModel } from "./log-model.ts";
 
 const EVER = Number.MAX_SAFE_INTEGER;
 const topic = fc.constantFrom("a", "b");
-const key = fc.constantFrom("k", "K", "é", "😀", "%");
+const KEYS = ["k", "K", "é", "😀", "%"];
+const key = fc.constantFrom(...KEYS);
 const place = fc.nat(30);
 
 const newMessage: fc.Arbitrary<NewMessage> = fc
@@ -23,6 +24,21 @@ const newMessage: fc.Arbitrary<NewMessage> = fc
     delayMs: fc.constantFrom(0, 0, 0, 5, 1000),
   })
   .map((made) => ({ ...made, contentType: typeof made.body === "string" ? null : "x/y" }));
+
+/** Few values, so that saves meet: the same key and epoch, the same offset, one more, one less. */
+const fence = {
+  partitionKey: fc.constantFrom("k", "😀"),
+  ahead: fc.constantFrom(0, 0, 0, 0, -1, 1),
+  resetEpoch: fc.nat(3),
+};
+const saved = fc.record({
+  ...fence,
+  ackedOffset: fc.nat(4),
+  unsettled: fc.constantFrom("", "", "1"),
+  ackedAbove: fc.constantFrom("", "", "7"),
+  due: fc.record({ dueAtMs: fc.nat(1), offset: fc.nat(1) }),
+});
+const reset = fc.record({ ...fence, offset: fc.nat(4) });
 
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant("append"), topic, batch: batchOf(40) }) },
@@ -37,7 +53,23 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reopen") }) },
 );
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+const progressStep = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant("checkpoint"), topic, saves: fc.array(saved, { maxLength: 4 }) }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("reset"), topic, reset }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("remakeGroup"), topic }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("forget"), topic, keys: fc.option(fc.uniqueArray(key)) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("append"), topic, batch: batchOf(3) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("purge"), topic, through: place, max: fc.nat(9) }) },
+);
+type StepOf<A> = A extends fc.Arbitrary<infer S> ? S : never;
+type Step = StepOf<typeof step> | StepOf<typeof progressStep>;
+type Saved = StepOf<typeof saved>;
 
 function batchOf(maxLength: number) {
   return fc.array(newMessage, { minLength: 1, maxLength });
@@ -46,6 +78,7 @@ function batchOf(maxLength: number) {
 /** The log and its model, side by side. */
 class Pair {
   readonly model = new LogModel();
+  private readonly progress = new Map(["a", "b"].map((each) => [each, new ProgressModel()]));
   private nowMs = Date.UTC(2026, 0, 1);
   private readonly clock = { nowMs: () => this.nowMs };
   private readonly sql = new NodeSql();
@@ -76,7 +109,35 @@ class Pair {
       case "reopen":
         this.log = new ObjectLog("acme", this.sql, this.clock);
         return;
+      case "checkpoint":
+        return this.checkpoint(one.topic, one.saves);
+      case "reset": {
+        const { ahead, ...rest } = one.reset;
+        const made = { ...rest, generation: this.progressOf(one.topic).generation + ahead };
+        this.progressOf(one.topic).reset(made);
+        return this.log.saveReset(one.topic, GROUP, made);
+      }
+      case "remakeGroup": {
+        const generation = ++this.progressOf(one.topic).generation;
+        return this.log.saveGroup(one.topic, group({ generation }));
+      }
+      case "forget":
+        this.progressOf(one.topic).forget(one.keys);
+        return this.log.deleteProgress(one.topic, GROUP, one.keys);
     }
+  }
+
+  private progressOf(topic: string): ProgressModel {
+    const found = this.progress.get(topic);
+    if (!found) throw new Error(`no group reads ${topic}`);
+    return found;
+  }
+
+  private async checkpoint(of: string, saves: readonly Saved[]): Promise<void> {
+    const model = this.progressOf(of);
+    const made = saves.map(({ ahead, ...rest }) => ({ ...rest, generation: model.generation + ahead }));
+    for (const one of made) model.save(one);
+    await this.log.saveProgress(of, GROUP, made);
   }
 
   async start(): Promise<void> {
@@ -95,6 +156,7 @@ class Pair {
     expect(outcome.stored).toEqual(
       fresh.length === 0 ? null : { lowestOffset: lowest, highestOffset: highest },
     );
+    expect(outcome.late).toBe(false);
     for (const [at, { id, partitionKey, body, delayMs }] of fresh.entries()) {
       const offset = added[at]?.offset ?? 0;
       this.model.store(into, { offset, id, partitionKey, body, delayMs, origin: "", targetGroup: null });
@@ -172,6 +234,33 @@ class Pair {
     for (const each of ["a", "a_dlq", "b", "b_dlq"]) await this.checkTopic(each);
   }
 
+  /** What the groups settled agrees with the model, and so do the partitions that hold nothing. */
+  async checkGroups(): Promise<void> {
+    for (const each of this.progress.keys()) await this.checkProgress(each);
+  }
+
+  private async checkProgress(of: string): Promise<void> {
+    const model = this.progressOf(of);
+    const rows = await this.log.loadProgress(of, GROUP, KEYS);
+    expect(rows.sort((a, b) => (a.partitionKey < b.partitionKey ? -1 : 1))).toEqual(model.all());
+    for (const generation of [model.generation, model.generation - 1]) {
+      const highest = await this.log.highestResetEpoch(of, GROUP, generation);
+      expect(highest).toBe(model.highestResetEpoch(generation));
+    }
+    const holding = new Set(this.model.entries(of).map(({ partitionKey }) => partitionKey));
+    const found: string[] = [];
+    let afterKey: string | null = null;
+    for (let pages = 0; pages === 0 || afterKey !== null; pages++) {
+      if (pages > KEYS.length) throw new Error("the pages of partitions do not end");
+      const read: { afterKey: string | null; maxPartitions: number } = { afterKey, maxPartitions: 2 };
+      const page = await this.log.listEmptyPartitions(of, GROUP, read);
+      found.push(...page.emptyKeys);
+      afterKey = page.resumeAfterKey;
+    }
+    const empty = model.all().filter(({ partitionKey }) => !holding.has(partitionKey));
+    expect(found.sort()).toEqual(empty.map(({ partitionKey }) => partitionKey));
+  }
+
   private async checkTopic(of: string): Promise<void> {
     const expected = this.model.entries(of);
     const listed = await this.log.listMessages(of, ALL);
@@ -184,6 +273,17 @@ class Pair {
     expect((await this.log.tail(of)).offset).toBeGreaterThanOrEqual(this.model.tail(of));
 
     const { entries } = await this.log.scanTopic(of, ALL);
+    const middle = entries[Math.floor(entries.length / 2)]?.offset ?? 0;
+    expect(await this.log.scanTopic(of, { ...ALL, throughOffset: middle })).toMatchObject({
+      entries: entries.filter(({ offset }) => offset <= middle),
+      reachedEnd: true,
+    });
+    for (const [id, partitionKey] of new Map(listed.map((entry) => [entry.id, entry.partitionKey]))) {
+      const namesakes = await this.log.findEntries(of, id, partitionKey);
+      expect(namesakes.sort((a, b) => a.offset - b.offset)).toEqual(
+        listed.filter((entry) => entry.id === id && entry.partitionKey === partitionKey),
+      );
+    }
     const keys = [...new Set(entries.map(({ partitionKey }) => partitionKey))];
     const tails = await this.log.listPartitions(of, { afterKey: null, maxPartitions: 100 });
     expect(new Map(tails.map((tail) => [tail.partitionKey, tail.latestOffset]))).toEqual(
@@ -220,17 +320,22 @@ class Pair {
 }
 
 const RUNS = Number(process.env.FAIRLANE_LOG_RUNS ?? 150);
+/** Some 30 ms a run, on a busy machine several times that. */
+const TIMEOUT_MS = 20_000 + RUNS * 200;
 
 // fast-check prints the seed and the shortest failing sequence.
-test("G8, G9, G12: any sequence of operations leaves the log as a simple list would be", async () => {
+async function holdsAfterEach(
+  steps: fc.Arbitrary<Step[]>,
+  check: (pair: Pair) => Promise<void>,
+): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(steps, async (sequence) => {
       const pair = new Pair();
       try {
         await pair.start();
-        for (const one of steps) {
+        for (const one of sequence) {
           await pair.run(one);
-          await pair.check();
+          await check(pair);
         }
       } finally {
         pair.close();
@@ -238,4 +343,16 @@ test("G8, G9, G12: any sequence of operations leaves the log as a simple list wo
     }),
     { numRuns: RUNS },
   );
-});
+}
+
+test(
+  "G8, G9, G12: any sequence of operations leaves the log as a simple list would be",
+  () => holdsAfterEach(fc.array(step, { maxLength: 25 }), (pair) => pair.check()),
+  TIMEOUT_MS,
+);
+
+test(
+  "any sequence of checkpoints, resets and new groups leaves progress fenced",
+  () => holdsAfterEach(fc.array(progressStep, { maxLength: 25, size: "max" }), (pair) => pair.checkGroups()),
+  TIMEOUT_MS,
+);

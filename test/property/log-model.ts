@@ -1,4 +1,11 @@
-import type { Entry, NewMessage, StoredEntry } from "../../src/log/message-log.ts";
+import type {
+  Entry,
+  NewMessage,
+  PartitionCheckpoint,
+  PartitionProgress,
+  PartitionReset,
+  StoredEntry,
+} from "../../src/log/message-log.ts";
 
 /** A message log as simple as it can be: a list per topic. What the real one answers is compared with it. */
 export class LogModel {
@@ -42,6 +49,48 @@ export class LogModel {
     const after = before.filter((entry, place) => !gone(entry, place));
     this.topics.set(topic, after);
     return before.length - after.length;
+  }
+}
+
+/** One group's progress in one topic, as simple as it can be: a row per partition, and the live generation. */
+export class ProgressModel {
+  private readonly rows = new Map<string, PartitionProgress>();
+  generation = 1;
+
+  /** By partition key. */
+  all(): PartitionProgress[] {
+    return [...this.rows.values()].sort((a, b) => (a.partitionKey < b.partitionKey ? -1 : 1));
+  }
+
+  save(saved: PartitionCheckpoint): void {
+    if (saved.generation !== this.generation) return;
+    const kept = this.ofLiveGeneration(saved.partitionKey);
+    const isOfEarlierEpoch = kept !== null && saved.resetEpoch < kept.resetEpoch;
+    const goesBack = saved.resetEpoch === kept?.resetEpoch && saved.ackedOffset < kept.ackedOffset;
+    if (isOfEarlierEpoch || goesBack) return;
+    this.rows.set(saved.partitionKey, { ...saved, resetOffset: kept?.resetOffset ?? 0 });
+  }
+
+  reset({ offset, ...fenced }: PartitionReset): void {
+    if (fenced.generation !== this.generation) return;
+    const kept = this.ofLiveGeneration(fenced.partitionKey);
+    if (kept !== null && fenced.resetEpoch <= kept.resetEpoch) return;
+    const nothing = { unsettled: "", ackedAbove: "", due: { dueAtMs: 0, offset: 0 } };
+    this.rows.set(fenced.partitionKey, { ...fenced, ...nothing, ackedOffset: offset, resetOffset: offset });
+  }
+
+  forget(partitionKeys: readonly string[] | null): void {
+    for (const key of partitionKeys ?? [...this.rows.keys()]) this.rows.delete(key);
+  }
+
+  highestResetEpoch(generation: number): number {
+    const epochs = this.all().flatMap((row) => (row.generation === generation ? [row.resetEpoch] : []));
+    return Math.max(0, ...epochs);
+  }
+
+  private ofLiveGeneration(partitionKey: string): PartitionProgress | null {
+    const row = this.rows.get(partitionKey);
+    return row?.generation === this.generation ? row : null;
   }
 }
 

@@ -175,6 +175,7 @@ describe("receives one after the other", () => {
       maxRetentionMs: 10_000,
       freshAllowed: true,
       nowMs: NOW_MS,
+      logAheadMs: 0,
     };
     holds(
       fc.property(depths, fc.integer({ min: 1, max: MAX_ASKED }), (all, maxMessages) => {

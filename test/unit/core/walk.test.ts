@@ -11,6 +11,7 @@ const RULES: WalkRules = {
   maxRetentionMs: 5000,
   freshAllowed: true,
   nowMs: NOW_MS,
+  logAheadMs: 0,
 };
 const STRICT: WalkRules = { ...RULES, maxInFlight: 1 };
 
