@@ -11,11 +11,17 @@ import type { GroupSettings, TopicSettings } from "../core/settings.ts";
  * `rate-limited` when it is full.
  */
 export interface MessageLog {
+  /**
+   * How long after its offset was given an entry may still appear, by the log's clock (G9). 0: entries appear in
+   * the order of their offsets.
+   */
+  readonly commitHorizonMs: number;
+
   /** Stores a batch, all or nothing. Publishing the same IDs again stores nothing. Makes the topic. */
   append(topic: string, messages: readonly NewMessage[]): Promise<AppendOutcome>;
 
-  /** Entries with an offset above `afterOffset`, in offset order. No bodies. */
-  scanTopic(topic: string, read: { afterOffset: number; maxEntries: number }): Promise<ScanPage>;
+  /** Entries with an offset above `afterOffset`, and at or below `throughOffset` if given, in offset order. No bodies. */
+  scanTopic(topic: string, read: TopicRead): Promise<ScanPage>;
 
   /** The same for single partitions, up to and including `throughOffset`. One page per read, in the same order. */
   scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]>;
@@ -35,8 +41,8 @@ export interface MessageLog {
   /** Whole messages by offset, in any order; those that the log no longer has are absent. */
   readMessages(topic: string, offsets: readonly number[]): Promise<StoredMessage[]>;
 
-  /** Every message of this ID and key, redriven copies included; the published one first. At most 100. */
-  findMessages(topic: string, id: string, partitionKey: string): Promise<StoredMessage[]>;
+  /** Every entry of this ID and key, redriven copies included; the published one first. At most 100. */
+  findEntries(topic: string, id: string, partitionKey: string): Promise<StoredEntry[]>;
 
   /**
    * Copies messages of `topic` to its dead-letter topic. Idempotent on `DeadLetterCopy.origin`: a copy
@@ -66,22 +72,42 @@ export interface MessageLog {
   /** How many entries there are above/through the offsets, counted no further than `maxCount`. */
   countEntries(topic: string, read: CountRead): Promise<number>;
 
-  /** The highest offset ever given in this topic, 0 if none; and the log's clock. */
+  /**
+   * The highest offset in this topic, or a higher one that was given and is gone; 0 if none is known. And the
+   * log's clock.
+   */
   tail(topic: string): Promise<{ offset: number; nowMs: number }>;
 
   /** Settings. Topics and groups are listed whole: both are bounded. */
   loadTopics(): Promise<TopicRecord[]>;
+  loadTopic(topic: string): Promise<TopicRecord | null>;
   saveTopic(topic: string, settings: TopicSettings): Promise<void>;
   loadGroups(topic: string): Promise<GroupRecord[]>;
+  /** The groups of all topics, tombstones included, in few reads. */
+  loadAllGroups(): Promise<{ topic: string; record: GroupRecord }[]>;
   /** Creates or replaces; deletion is a record with `deletedAtMs`, kept so that no generation is used twice. */
   saveGroup(topic: string, record: GroupRecord): Promise<void>;
 
   /**
-   * Progress of partitions. A save applies only to the same generation and an equal or higher reset
-   * epoch, and never goes back within one (G9's fencing). Idempotent.
+   * Checkpoints of partitions. One applies only to the live group's generation and an equal or higher reset
+   * epoch, and never goes back within one (design.md, "Progress is fenced"). Idempotent. A row's `resetOffset` is
+   * left as it is.
    */
-  saveProgress(topic: string, group: string, progress: readonly PartitionProgress[]): Promise<void>;
+  saveProgress(topic: string, group: string, progress: readonly PartitionCheckpoint[]): Promise<void>;
+  /** Replaces a partition's row by a reset. Applies only to the live group's generation and a higher reset epoch. */
+  saveReset(topic: string, group: string, reset: PartitionReset): Promise<void>;
   loadProgress(topic: string, group: string, partitionKeys: readonly string[]): Promise<PartitionProgress[]>;
+  /** The highest reset epoch among the rows of this generation, 0 if there are none. */
+  highestResetEpoch(topic: string, group: string, generation: number): Promise<number>;
+  /**
+   * Looks through progress rows above `afterKey`, in byte order of their keys, at most `maxPartitions` of them, for
+   * those whose partition holds no message any more.
+   */
+  listEmptyPartitions(
+    topic: string,
+    group: string,
+    read: { afterKey: string | null; maxPartitions: number },
+  ): Promise<{ emptyKeys: string[]; resumeAfterKey: string | null }>;
   /** Forgets progress rows: of partitions without messages, or of a whole deleted group (`partitionKeys` null). */
   deleteProgress(topic: string, group: string, partitionKeys: readonly string[] | null): Promise<void>;
 }
@@ -102,8 +128,23 @@ export interface NewMessage {
 export interface AppendOutcome {
   /** In request order. `duplicate` also for the second of two equal (ID, key) in the batch. */
   results: { duplicate: boolean }[];
-  /** Of what was stored now; null when everything was a duplicate. */
+  /**
+   * What dispatch has to look at: of what was stored now, or was found stored so lately that dispatch may not have
+   * seen it. null when there is nothing of the kind, or the log could not tell the offsets.
+   */
   stored: { lowestOffset: number; highestOffset: number } | null;
+  /**
+   * Dispatch may have read past these offsets: to keep the order (G3) it must hear of them before the publish is
+   * answered.
+   */
+  late: boolean;
+}
+
+export interface TopicRead {
+  afterOffset: number;
+  /** Inclusive; absent: no end. */
+  throughOffset?: number;
+  maxEntries: number;
 }
 
 /** What dispatch needs to know of a message. */
@@ -120,8 +161,9 @@ export interface Entry {
 
 export interface ScanPage {
   entries: Entry[];
-  /** Nothing lies above the last entry (or above `afterOffset` if there is none) as of `nowMs`. */
+  /** Nothing lies above the last entry (or above `afterOffset` if there is none), up to `throughOffset`, as of `nowMs`. */
   reachedEnd: boolean;
+  /** The log's clock, not later than what the page shows: whatever was committed by then is in it. */
   nowMs: number;
 }
 
@@ -235,16 +277,39 @@ export interface GroupRecord {
   deletedAtMs: number | null;
 }
 
-export interface PartitionProgress {
+/** What a group has settled in a partition, as of one instant. */
+export interface PartitionCheckpoint {
   partitionKey: string;
   generation: number;
   resetEpoch: number;
-  /** The watermark. */
+  /**
+   * Everything at or below it is settled, except what `unsettled` lists and delayed messages that had not
+   * arrived by `due`.
+   */
   ackedOffset: number;
-  /** Settled ranges above the watermark; "" for none. Opaque to the log. */
+  /** Offsets at or below `ackedOffset` that are not settled; "" for none. Opaque to the log. */
+  unsettled: string;
+  /** Offsets above `ackedOffset` that are settled; "" for none. Opaque to the log. Both are ASCII, 4 KiB together. */
   ackedAbove: string;
+  /** Delayed messages up to here had arrived in their lanes. */
+  due: DuePosition;
 }
 
+export interface PartitionProgress extends PartitionCheckpoint {
+  /** Where the partition was last reset to, 0 if never: what was delayed and not due then is settled up to here. */
+  resetOffset: number;
+}
+
+/** From now on the group continues behind `offset` in this partition. */
+export interface PartitionReset {
+  partitionKey: string;
+  generation: number;
+  resetEpoch: number;
+  offset: number;
+}
+
+/** No opaque pair of a checkpoint is longer: bytes of `unsettled` and `ackedAbove` together. */
+export const MAX_CHECKPOINT_BYTES = 4096;
 /** No range handed to `deleteRanges` covers more entries than this. */
 export const MAX_DELETE_RANGE_ENTRIES = 1000;
 /** Largest page of any scan. */

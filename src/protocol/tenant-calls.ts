@@ -12,7 +12,11 @@ export type Outcome<T> = { ok: true; value: T } | { ok: false; error: Failure };
 
 export interface TenantCalls {
   publish(tenant: string, input: PublishInput): Promise<Outcome<AppendOutcome>>;
+  /** A hint that a topic grew, where the log is outside the object. Losing it costs latency. */
+  notify(tenant: string, input: NotifyInput): Promise<Outcome<null>>;
   take(tenant: string, input: TakeInput): Promise<Outcome<TakeReply>>;
+  /** What came of reading the bodies of a take's grants, where the edge reads them. */
+  reportReads(tenant: string, input: ReportReadsInput): Promise<Outcome<null>>;
   /** Ends a waiting take, or gives back what it was granted; the reply certainly did not leave the edge. */
   giveBack(tenant: string, input: GiveBackInput): Promise<Outcome<null>>;
   settle(tenant: string, input: SettleInput): Promise<Outcome<SettleResult[]>>;
@@ -28,7 +32,11 @@ export interface TenantCalls {
   getTopic(tenant: string, input: TopicRef): Promise<Outcome<TopicView>>;
   listTopics(tenant: string, input: Record<string, never>): Promise<Outcome<{ topics: string[] }>>;
   listMessages(tenant: string, input: ListMessagesInput): Promise<Outcome<Page<"messages", MessageView>>>;
-  getMessage(tenant: string, input: MessageRef): Promise<Outcome<MessageView & BodyView>>;
+  /** `body` is null where the log is outside the object: the edge reads it. */
+  getMessage(
+    tenant: string,
+    input: MessageRef,
+  ): Promise<Outcome<MessageView & { body: BodyView["body"] | null }>>;
   deleteMessage(tenant: string, input: MessageRef): Promise<Outcome<null>>;
   purgeMessages(tenant: string, input: TopicRef): Promise<Outcome<{ deleted: number }>>;
   lag(
@@ -81,10 +89,37 @@ export interface TakeInput extends SubscriberRef {
   takeId: string;
 }
 
+export interface NotifyInput extends TopicRef {
+  /** Offsets that were stored since the last hint lie between these, both included; null: not known. */
+  offsets: { lowest: number; highest: number } | null;
+}
+
 export interface TakeReply {
+  /** Whole, where the object holds the log. */
   deliveries: DeliveryView[];
+  /** Where it does not: the edge reads the messages of these offsets and tells by `reportReads` what it could not read. */
+  grants: GrantView[];
   partitions: string[];
   partitionsHeld: number;
+}
+
+/** A delivery without what the log knows of the message. */
+export interface GrantView {
+  receipt: string;
+  partitionKey: string;
+  offset: number;
+  attempt: number;
+  visibleUntil: number;
+  leaseEpoch: number;
+}
+
+export interface ReportReadsInput extends GroupRef {
+  /** Receipts of messages that the log no longer has: they are settled as expired. */
+  missing: string[];
+  /** Receipts of messages that cannot be read while others can: given back, and the tenth time dead letters. */
+  unreadable: string[];
+  /** Receipts given back because the log could not be reached: dispatch pauses. */
+  unreachable: string[];
 }
 
 /** Fields as in the API's reply, but `headers` is JSON object text ("" for none) and the body unencoded. */

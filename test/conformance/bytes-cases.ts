@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/core/limits.ts";
+import type { StoredMessage } from "../../src/log/message-log.ts";
 import type { MakeLog } from "./message-log-suite.ts";
 import { at, message, offsetsOf, publish, TOPIC } from "./samples.ts";
 
@@ -61,7 +62,7 @@ export function bytesCases(setup: MakeLog): void {
     const { results } = await log.append(TOPIC, batch);
     expect(results.some(({ duplicate }) => duplicate)).toBe(false);
     for (const name of NAMES) {
-      const found = await log.findMessages(TOPIC, name, name);
+      const found = await log.findEntries(TOPIC, name, name);
       expect(found.map(({ id, partitionKey, headers }) => ({ id, partitionKey, headers }))).toEqual([
         { id: name, partitionKey: name, headers: JSON.stringify({ name }) },
       ]);
@@ -102,7 +103,7 @@ export function bytesCases(setup: MakeLog): void {
     const offsets = await publish(log, batch);
     const stored = await log.readMessages(TOPIC, offsets);
     expect(
-      stored.map(({ id, partitionKey, body, bodyBytes, contentType, headers }) => ({
+      stored.sort(byOffset).map(({ id, partitionKey, body, bodyBytes, contentType, headers }) => ({
         id,
         partitionKey,
         body,
@@ -163,6 +164,10 @@ export function bytesCases(setup: MakeLog): void {
     const back = found.find(({ id }) => id === "bytes")?.body;
     expect(back instanceof Uint8Array && back.every((byte) => byte === 255)).toBe(true);
   });
+}
+
+function byOffset(a: StoredMessage, b: StoredMessage): number {
+  return a.offset - b.offset;
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

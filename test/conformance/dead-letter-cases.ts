@@ -128,8 +128,9 @@ export function deadLetterCases(setup: MakeLog): void {
     const [offset] = await publish(log, [message("a", { body, contentType: "a/b", headers: '{"h":"1"}' })]);
     await log.copyToDeadLetters(TOPIC, [copyOf(offset ?? 0)]);
     await log.redrive(TOPIC, await offsetsOf(log, DEAD));
-    const [published, back] = await log.findMessages(TOPIC, "a", "k");
-    expect([published?.origin, back?.targetGroup]).toEqual(["", GROUP]);
+    const [published, redriven] = await log.findEntries(TOPIC, "a", "k");
+    expect([published?.origin, redriven?.targetGroup]).toEqual(["", GROUP]);
+    const [back] = await log.readMessages(TOPIC, [redriven?.offset ?? 0]);
     expect(back).toMatchObject({ body, contentType: "a/b", headers: '{"h":"1"}', bodyBytes: 256 });
   });
 
@@ -175,7 +176,7 @@ export function deadLetterCases(setup: MakeLog): void {
     const second = at(await offsetsOf(log, DEAD), 0);
     expect(second).toBeGreaterThan(dead);
     expect(await log.redrive(TOPIC, [second])).toEqual({ redriven: 1 });
-    expect(await log.findMessages(TOPIC, "m0", "k")).toHaveLength(3);
+    expect(await log.findEntries(TOPIC, "m0", "k")).toHaveLength(3);
   });
 
   test("G8: a publish of the ID is still a duplicate after dead-lettering and redrive", async () => {

@@ -5,8 +5,10 @@ import { bytesCases } from "./bytes-cases.ts";
 import { deadLetterCases } from "./dead-letter-cases.ts";
 import { deleteCases } from "./delete-cases.ts";
 import { dueCases } from "./due-cases.ts";
+import { emptyPartitionCases } from "./empty-partition-cases.ts";
 import { progressCases } from "./progress-cases.ts";
 import { readCases } from "./read-cases.ts";
+import { resetCases } from "./reset-cases.ts";
 import { scanCases } from "./scan-cases.ts";
 import { settingsCases } from "./settings-cases.ts";
 import { tenantCases } from "./tenant-cases.ts";
@@ -44,6 +46,8 @@ export function messageLogSuite(name: string, makeLog: MakeLog): void {
     describe("deletes", () => deleteCases(setup));
     describe("settings", () => settingsCases(setup));
     describe("progress", () => progressCases(setup));
+    describe("resets", () => resetCases(setup));
+    describe("partitions without messages", () => emptyPartitionCases(setup));
     describe("tenants (G7)", () => tenantCases(setup));
   });
 }

@@ -5,7 +5,7 @@ import type { Sql, SqlRow } from "../../src/durable/ports.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import { NodeSql } from "../sim/node-sql.ts";
-import { ALL, at, GROUP, group, message, messages, progress, TOPIC } from "./samples.ts";
+import { ALL, at, checkpoint, GROUP, group, message, messages, reset, TOPIC } from "./samples.ts";
 
 type Params = Parameters<Sql["all"]> extends [string, ...infer Rest] ? Rest : never;
 
@@ -52,7 +52,7 @@ async function useEverything(log: ObjectLog): Promise<void> {
   await log.scanDue(TOPIC, { after: { dueAtMs: 0, offset: 0 }, throughDueMs: 1, maxEntries: 5 });
   await log.listPartitions(TOPIC, { afterKey: null, maxPartitions: 5 });
   await log.readMessages(TOPIC, [offset]);
-  await log.findMessages(TOPIC, "m0", "k");
+  await log.findEntries(TOPIC, "m0", "k");
   await log.listMessages(TOPIC, ALL);
   await log.listMessages(TOPIC, { ...ALL, partitionKey: "k" });
   for (const partitionKey of [{}, { partitionKey: "k" }]) {
@@ -66,9 +66,14 @@ async function useEverything(log: ObjectLog): Promise<void> {
   await log.redrive(TOPIC, [at(dead.entries, 0).offset]);
   await log.tail(TOPIC);
   await log.loadTopics();
+  await log.loadTopic(TOPIC);
   await log.loadGroups(TOPIC);
-  await log.saveProgress(TOPIC, GROUP, [progress()]);
+  await log.loadAllGroups();
+  await log.saveProgress(TOPIC, GROUP, [checkpoint()]);
+  await log.saveReset(TOPIC, GROUP, reset());
   await log.loadProgress(TOPIC, GROUP, ["k"]);
+  await log.highestResetEpoch(TOPIC, GROUP, 1);
+  await log.listEmptyPartitions(TOPIC, GROUP, { afterKey: null, maxPartitions: 5 });
   await log.deleteProgress(TOPIC, GROUP, ["k"]);
   await log.deleteProgress(TOPIC, GROUP, null);
   await log.deleteRanges(TOPIC, [{ first: offset, last: offset }]);
@@ -81,7 +86,7 @@ function planOf(sql: Sql, query: string, params: Params): string[] {
 
 /** What a plan may scan: lists that the caller bounds, not tables. */
 const BOUNDED_SCANS =
-  /^SCAN (wanted|listed|pick|copy|step|counted|json_each|CONSTANT ROW|\d+-ROW VALUES CLAUSE)\b/;
+  /^SCAN (wanted|listed|pick|copy|step|page|counted|json_each|CONSTANT ROW|\d+-ROW VALUES CLAUSE)\b/;
 
 test("every statement of the log finds its rows by index and sorts none of them", async () => {
   const clock = { nowMs: () => Date.UTC(2026, 0, 1) };
@@ -90,7 +95,7 @@ test("every statement of the log finds its rows by index and sorts none of them"
   const sql = new RecordingSql(inner);
   await useEverything(new ObjectLog("acme", sql, clock));
 
-  expect(sql.statements.size).toBeGreaterThan(25);
+  expect(sql.statements.size).toBeGreaterThan(30);
   const offenders: string[] = [];
   for (const [query, params] of sql.statements) {
     for (const step of planOf(inner, query, params)) {
@@ -119,4 +124,34 @@ test("reads of messages name more of the key than the tenant", async () => {
   }
   // The highest offset is one seek to the end of the topic.
   expect(wide.filter((each) => !each.includes("max(message_offset) AS highest"))).toEqual([]);
+});
+
+test("partitions without messages are found in the indexes alone, by keys", async () => {
+  const clock = { nowMs: () => Date.UTC(2026, 0, 1) };
+  const inner = new NodeSql();
+  migrate(inner, clock, OBJECT_SCHEMA);
+  const sql = new RecordingSql(inner);
+  const log = new ObjectLog("acme", sql, clock);
+  await log.listEmptyPartitions(TOPIC, GROUP, { afterKey: null, maxPartitions: 5 });
+  const [[query, params] = ["", []]] = sql.statements;
+  const seeks = planOf(inner, query, params).filter((step) => step.startsWith("SEARCH "));
+  expect(seeks).toEqual([
+    expect.stringMatching(
+      /^SEARCH queue_offsets .*\(tenant=\? AND topic=\? AND group_name=\? AND partition_key>\?\)/,
+    ),
+    expect.stringMatching(/^SEARCH m USING COVERING INDEX .*\(tenant=\? AND topic=\? AND partition_key=\?\)/),
+  ]);
+});
+
+test("no statement but the read of messages and the copies names a body", async () => {
+  const clock = { nowMs: () => Date.UTC(2026, 0, 1) };
+  const inner = new NodeSql();
+  migrate(inner, clock, OBJECT_SCHEMA);
+  const sql = new RecordingSql(inner);
+  await useEverything(new ObjectLog("acme", sql, clock));
+  const reading = [...sql.statements.keys()].filter((query) => /^\s*(SELECT|WITH)/.test(query));
+  const withBody = reading.filter((query) =>
+    /\bbody\b|queue_messages\.\*|SELECT \*.*queue_messages/.test(query),
+  );
+  expect(withBody).toEqual([expect.stringContaining("AS wanted CROSS JOIN queue_messages")]);
 });

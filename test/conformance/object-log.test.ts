@@ -1,10 +1,12 @@
+import { describe } from "vitest";
 import { migrate } from "../../src/durable/migrate.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import { NodeSql } from "../sim/node-sql.ts";
+import { type EmbeddedHarness, embeddedCases } from "./embedded-cases.ts";
 import { messageLogSuite } from "./message-log-suite.ts";
 
-messageLogSuite("embedded, in Node", async () => {
+async function makeLog(): Promise<EmbeddedHarness> {
   let nowMs = Date.UTC(2026, 0, 1);
   const clock = { nowMs: () => nowMs };
   const sql = new NodeSql();
@@ -19,4 +21,7 @@ messageLogSuite("embedded, in Node", async () => {
     hasStorageLimit: true,
     close: async () => sql.close(),
   };
-});
+}
+
+messageLogSuite("embedded, in Node", makeLog);
+describe("embedded log, in Node", () => embeddedCases(makeLog));

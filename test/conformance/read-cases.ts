@@ -1,9 +1,18 @@
 import { expect, test } from "vitest";
 import { deadLetterTopicOf } from "../../src/core/settings.ts";
+import type { DeadLetterCopy } from "../../src/log/message-log.ts";
 import type { MakeLog } from "./message-log-suite.ts";
-import { at, GROUP, group, message, messages, offsetsOf, publish, TOPIC } from "./samples.ts";
+import { ALL, at, GROUP, group, message, messages, offsetsOf, publish, TOPIC } from "./samples.ts";
 
 const LIMIT = 1000;
+const MAX_FOUND = 100;
+
+/** One message's dead letters, each of another failure. */
+function copiesOf(offset: number, count: number): DeadLetterCopy[] {
+  return Array.from({ length: count }, (_, place) => {
+    return { offset, group: GROUP, attempts: 1, failedAtMs: 1, reason: "r", origin: `o${place}` };
+  });
+}
 
 export function readCases(setup: MakeLog): void {
   test("lists entries with their metadata, of one partition or all", async () => {
@@ -36,13 +45,51 @@ export function readCases(setup: MakeLog): void {
     expect(await log.listMessages(TOPIC, { afterOffset: 0, maxEntries: 1 })).toHaveLength(1);
   });
 
-  test("finds a message by ID and key, and nothing else", async () => {
+  test("finds an entry by ID and key, and nothing else", async () => {
     const { log } = await setup();
-    await log.append(TOPIC, [message("a", { body: "1" }), message("a", { partitionKey: "other" })]);
-    const found = await log.findMessages(TOPIC, "a", "k");
-    expect(found.map(({ id, partitionKey, body }) => [id, partitionKey, body])).toEqual([["a", "k", "1"]]);
-    expect(await log.findMessages(TOPIC, "b", "k")).toEqual([]);
-    expect(await log.findMessages("nothing", "a", "k")).toEqual([]);
+    const bytes = { body: new Uint8Array([1, 2, 3]), contentType: "image/png", headers: '{"a":"b"}' };
+    await log.append(TOPIC, [
+      message("a", { ...bytes, delayMs: 60_000 }),
+      message("a", { partitionKey: "other" }),
+      message("a2"),
+    ]);
+    const listed = await log.listMessages(TOPIC, ALL);
+    expect(await log.findEntries(TOPIC, "a", "k")).toEqual([listed[0]]);
+    expect(await log.findEntries(TOPIC, "a", "other")).toEqual([listed[1]]);
+    expect(await log.findEntries(TOPIC, "b", "k")).toEqual([]);
+    expect(await log.findEntries("nothing", "a", "k")).toEqual([]);
+  });
+
+  test("finding and listing bring no bodies", async () => {
+    const { log } = await setup();
+    await log.append(TOPIC, [message("a", { body: '"large"' })]);
+    const [found, listed] = [await log.findEntries(TOPIC, "a", "k"), await log.listMessages(TOPIC, ALL)];
+    expect([found.length, listed.length]).toEqual([1, 1]);
+    expect(found[0]).not.toHaveProperty("body");
+    expect(listed[0]).not.toHaveProperty("body");
+  });
+
+  test("the published entry is found first, its redriven copies after it", async () => {
+    const { log } = await setup();
+    await log.saveGroup(TOPIC, group());
+    const [offset = 0] = await publish(log, [message("a")]);
+    await log.copyToDeadLetters(TOPIC, copiesOf(offset, 2));
+    await log.redrive(TOPIC, await offsetsOf(log, deadLetterTopicOf(TOPIC)));
+    const found = await log.findEntries(TOPIC, "a", "k");
+    expect(found.map(({ targetGroup }) => targetGroup)).toEqual([null, GROUP, GROUP]);
+    expect(at(found, 0)).toMatchObject({ origin: "", offset });
+  });
+
+  test(`of many entries of one ID, ${MAX_FOUND} are found`, async () => {
+    const { log } = await setup();
+    const [offset = 0] = await publish(log, [message("a")]);
+    const copies = copiesOf(offset, MAX_FOUND + 1);
+    await log.copyToDeadLetters(TOPIC, copies.slice(0, 60));
+    const dead = deadLetterTopicOf(TOPIC);
+    expect(await log.findEntries(dead, "a", "k")).toHaveLength(60);
+    await log.copyToDeadLetters(TOPIC, copies.slice(60));
+    expect(await log.findEntries(dead, "a", "k")).toHaveLength(MAX_FOUND);
+    expect(await offsetsOf(log, dead)).toHaveLength(MAX_FOUND + 1);
   });
 
   test("counts between two offsets, no further than asked", async () => {

@@ -1,5 +1,12 @@
 import { DEFAULT_GROUP_SETTINGS } from "../../src/core/settings.ts";
-import type { GroupRecord, MessageLog, NewMessage, PartitionProgress } from "../../src/log/message-log.ts";
+import type {
+  GroupRecord,
+  MessageLog,
+  NewMessage,
+  PartitionCheckpoint,
+  PartitionProgress,
+  PartitionReset,
+} from "../../src/log/message-log.ts";
 
 export const TOPIC = "orders";
 export const GROUP = "billing";
@@ -40,8 +47,36 @@ export function group(over: Partial<GroupRecord> = {}): GroupRecord {
   };
 }
 
-export function progress(over: Partial<PartitionProgress> = {}): PartitionProgress {
-  return { partitionKey: "k", generation: 1, resetEpoch: 0, ackedOffset: 10, ackedAbove: "", ...over };
+export function checkpoint(over: Partial<PartitionCheckpoint> = {}): PartitionCheckpoint {
+  return {
+    partitionKey: "k",
+    generation: 1,
+    resetEpoch: 0,
+    ackedOffset: 10,
+    unsettled: "",
+    ackedAbove: "",
+    due: { dueAtMs: 0, offset: 0 },
+    ...over,
+  };
+}
+
+export function reset(over: Partial<PartitionReset> = {}): PartitionReset {
+  return { partitionKey: "k", generation: 1, resetEpoch: 1, offset: 5, ...over };
+}
+
+/** The row that a checkpoint makes of a partition that was last reset to `resetOffset`. */
+export function rowOf(saved: PartitionCheckpoint, resetOffset = 0): PartitionProgress {
+  return { ...saved, resetOffset };
+}
+
+/** The row that a reset makes. */
+export function rowOfReset({ offset, ...fenced }: PartitionReset): PartitionProgress {
+  return rowOf(checkpoint({ ...fenced, ackedOffset: offset }), offset);
+}
+
+/** The log's own clock: that of a database runs by itself. */
+export async function clockOf(log: MessageLog): Promise<number> {
+  return (await log.tail(TOPIC)).nowMs;
 }
 
 /** The offset at a place of an array that a test knows to be long enough. */

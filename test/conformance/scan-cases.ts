@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { AssertionFailure } from "../../src/core/assert.ts";
 import { MAX_SCAN_ENTRIES } from "../../src/log/message-log.ts";
 import type { MakeLog } from "./message-log-suite.ts";
-import { at, message, messages, offsetsOf, publish, TOPIC } from "./samples.ts";
+import { at, clockOf, message, messages, offsetsOf, publish, TOPIC } from "./samples.ts";
 
 export function scanCases(setup: MakeLog): void {
   test("a topic that does not exist scans as empty", async () => {
@@ -14,6 +14,8 @@ export function scanCases(setup: MakeLog): void {
       { partitionKey: "k", afterOffset: 0, throughOffset: 10, maxEntries: 10 },
     ]);
     expect(partition).toEqual({ entries: [], reachedEnd: true });
+    // Reading makes no topic.
+    expect(await log.loadTopics()).toEqual([]);
   });
 
   test("an entry says what dispatch needs", async () => {
@@ -59,6 +61,43 @@ export function scanCases(setup: MakeLog): void {
     expect(await after(at(offsets, 0) - 1)).toEqual(offsets);
     expect(await after(at(offsets, 3))).toEqual([]);
     expect(await after(Number.MAX_SAFE_INTEGER)).toEqual([]);
+  });
+
+  test("a scan ends at an offset, that offset included", async () => {
+    const { log } = await setup();
+    const offsets = await publish(log, messages(6));
+    const scan = async (afterOffset: number, throughOffset: number, maxEntries = 10) => {
+      const page = await log.scanTopic(TOPIC, { afterOffset, throughOffset, maxEntries });
+      return [page.entries.map(({ offset }) => offsets.indexOf(offset)), page.reachedEnd];
+    };
+    expect(await scan(0, at(offsets, 3))).toEqual([[0, 1, 2, 3], true]);
+    expect(await scan(0, at(offsets, 5))).toEqual([[0, 1, 2, 3, 4, 5], true]);
+    expect(await scan(0, Number.MAX_SAFE_INTEGER)).toEqual([[0, 1, 2, 3, 4, 5], true]);
+    expect(await scan(at(offsets, 1), at(offsets, 4))).toEqual([[2, 3, 4], true]);
+    expect(await scan(at(offsets, 1), at(offsets, 4), 3)).toEqual([[2, 3, 4], true]);
+    expect(await scan(at(offsets, 1), at(offsets, 4), 2)).toEqual([[2, 3], false]);
+    expect(await scan(at(offsets, 2), at(offsets, 2))).toEqual([[], true]);
+    expect(await scan(at(offsets, 4), at(offsets, 2))).toEqual([[], true]);
+    expect(await scan(0, at(offsets, 0) - 1)).toEqual([[], true]);
+  });
+
+  test("scans and tails tell the log's clock, of a topic without entries too", async () => {
+    const { log, stepClock } = await setup();
+    await log.append(TOPIC, [message("a")]);
+    const scan = { afterOffset: 0, maxEntries: 10 };
+    const seen = async () => [
+      await clockOf(log),
+      (await log.scanTopic(TOPIC, scan)).nowMs,
+      (await log.scanTopic(TOPIC, { ...scan, afterOffset: Number.MAX_SAFE_INTEGER })).nowMs,
+      (await log.scanTopic("nothing", scan)).nowMs,
+      (await log.tail("nothing")).nowMs,
+    ];
+    const before = await seen();
+    expect(before.every(Number.isSafeInteger)).toBe(true);
+    expect(before).toEqual([...before].sort((a, b) => a - b));
+    stepClock?.(5000);
+    const after = await seen();
+    expect(Math.min(...after)).toBeGreaterThanOrEqual(at(before, -1) + (stepClock ? 5000 : 0));
   });
 
   test("partitions are read each by itself, in the order asked, between both ends", async () => {

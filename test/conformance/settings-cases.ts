@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { GROUP_TOMBSTONE_MS, MAX_GROUPS_PER_TOPIC } from "../../src/core/limits.ts";
-import { DEFAULT_GROUP_SETTINGS, type GroupSettings } from "../../src/core/settings.ts";
+import { DEFAULT_GROUP_SETTINGS, defaultTopicSettings, type GroupSettings } from "../../src/core/settings.ts";
+import type { GroupRecord } from "../../src/log/message-log.ts";
 import type { MakeLog } from "./message-log-suite.ts";
-import { at, GROUP, group, message, publish, TOPIC } from "./samples.ts";
+import { at, clockOf, GROUP, group, message, offsetsOf, publish, TOPIC } from "./samples.ts";
 
 const UNUSUAL: GroupSettings = {
   visibilityTimeoutMs: 43_200_000,
@@ -28,16 +29,63 @@ export function settingsCases(setup: MakeLog): void {
     ]);
   });
 
-  test("a publish keeps a topic's settings, and new settings keep its tail", async () => {
-    const { log } = await setup();
+  test("a publish keeps a topic's settings, and new settings keep its messages", async () => {
+    const { log, reopen } = await setup();
     await log.saveTopic(TOPIC, { retentionMs: 5, maxRetentionMs: 6 });
-    const [offset] = await publish(log, [message("a")]);
-    await log.purge(TOPIC, { throughOffset: Number.MAX_SAFE_INTEGER, maxEntries: 10 });
+    const offsets = await publish(await reopen(), [message("a")]);
+    expect((await log.loadTopic(TOPIC))?.settings).toEqual({ retentionMs: 5, maxRetentionMs: 6 });
     await log.saveTopic(TOPIC, { retentionMs: 7, maxRetentionMs: 8 });
     expect(await log.loadTopics()).toEqual([
       { topic: TOPIC, settings: { retentionMs: 7, maxRetentionMs: 8 } },
     ]);
-    expect((await log.tail(TOPIC)).offset).toBe(offset);
+    expect(await offsetsOf(log)).toEqual(offsets);
+  });
+
+  test("one topic is loaded by its name, byte for byte; null if there is none", async () => {
+    const { log, reopen } = await setup();
+    await log.saveTopic("a", { retentionMs: 1, maxRetentionMs: 2 });
+    await log.append("a.b", [message("m")]);
+    const reopened = await reopen();
+    const saved = { topic: "a", settings: { retentionMs: 1, maxRetentionMs: 2 } };
+    expect(await reopened.loadTopic("a")).toEqual(saved);
+    expect(await reopened.loadTopic("a.b")).toEqual({ topic: "a.b", settings: defaultTopicSettings("a.b") });
+    for (const none of ["", "A", "b", "a.", "a_b"]) expect(await reopened.loadTopic(none)).toBeNull();
+    await log.saveTopic("a", { retentionMs: 3, maxRetentionMs: 4 });
+    expect(await reopened.loadTopic("a")).toEqual({
+      topic: "a",
+      settings: { retentionMs: 3, maxRetentionMs: 4 },
+    });
+  });
+
+  test("the groups of all topics come at once, tombstones too, none of another tenant", async () => {
+    const { log, otherTenantsLog, reopen } = await setup();
+    expect(await log.loadAllGroups()).toEqual([]);
+    const saved = [
+      { topic: "a", record: group({ group: "x", settings: UNUSUAL }) },
+      { topic: "a", record: group({ group: "y", generation: 2, deletedAtMs: 1_700_000_000_001 }) },
+      { topic: "b", record: group({ group: "x", generation: 3, createdBy: "receive", startOffset: 7 }) },
+    ];
+    for (const { topic, record } of saved) await log.saveGroup(topic, record);
+    await otherTenantsLog.saveGroup("a", group({ group: "z" }));
+    const loaded = await (await reopen()).loadAllGroups();
+    const nameOf = (one: { topic: string; record: GroupRecord }) => `${one.topic}/${one.record.group}`;
+    expect(loaded.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))).toEqual(saved);
+  });
+
+  test("all groups of many topics come", async () => {
+    const { log } = await setup();
+    const TOPICS = 36;
+    const GROUPS = 30;
+    for (let made = 0; made < TOPICS; made++) {
+      const saves = Array.from({ length: GROUPS }, (_, place) =>
+        log.saveGroup(`t${made}`, group({ group: `g${place}`, generation: made * GROUPS + place + 1 })),
+      );
+      await Promise.all(saves);
+    }
+    const generations = (await log.loadAllGroups()).map(({ record }) => record.generation);
+    expect(generations.sort((a, b) => a - b)).toEqual(
+      Array.from({ length: TOPICS * GROUPS }, (_, place) => place + 1),
+    );
   });
 
   test("groups come back whole, in order, per topic", async () => {
@@ -76,7 +124,7 @@ export function settingsCases(setup: MakeLog): void {
 
   test("old tombstones are bounded; young ones and the highest generations stay", async () => {
     const { log } = await setup();
-    const { nowMs } = await log.tail(TOPIC);
+    const nowMs = await clockOf(log);
     const deleted = async (from: number, to: number, deletedAtMs: number) => {
       for (let made = from; made < to; made++) {
         await log.saveGroup(TOPIC, group({ group: `g${made}`, generation: made, deletedAtMs }));

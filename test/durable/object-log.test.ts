@@ -9,26 +9,31 @@ import type { MessageLog } from "../../src/log/message-log.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import type { Env } from "../../src/workers/env.ts";
+import { type EmbeddedHarness, embeddedCases } from "../conformance/embedded-cases.ts";
 import { messageLogSuite } from "../conformance/message-log-suite.ts";
-import { at, GROUP, group, message, messages, TOPIC } from "../conformance/samples.ts";
+import { at, checkpoint, GROUP, group, message, messages, reset, TOPIC } from "../conformance/samples.ts";
 
 type AnyMethods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** A log whose calls run inside the object that owns the storage. */
-function insideObject(stub: DurableObjectStub, make: (sql: Sql) => MessageLog): MessageLog {
+/** A log whose calls run inside the object that owns the storage; `facts` are its fields. */
+function insideObject(
+  stub: DurableObjectStub,
+  make: (sql: Sql) => MessageLog,
+  facts: Pick<MessageLog, "commitHorizonMs">,
+): MessageLog {
   let inner: AnyMethods | null = null;
   const call = (method: PropertyKey, args: unknown[]) =>
     runInDurableObject(stub, (_, state) => {
       inner ??= make(new PlatformSql(state.storage)) as unknown as AnyMethods;
       return inner[method]?.(...args);
     });
-  const proxy = new Proxy(
-    {},
-    {
+  const proxy = new Proxy(facts, {
+    get: (_, name) => {
+      if (name === "commitHorizonMs") return facts.commitHorizonMs;
       // Not a promise, although it answers to every name.
-      get: (_, method) => (method === "then" ? undefined : (...args: unknown[]) => call(method, args)),
+      return name === "then" ? undefined : (...args: unknown[]) => call(name, args);
     },
-  );
+  });
   return proxy as MessageLog;
 }
 
@@ -37,26 +42,35 @@ function newStub(): DurableObjectStub {
   return TENANT.get(TENANT.newUniqueId()) as unknown as DurableObjectStub;
 }
 
-messageLogSuite("embedded, in workerd", async () => {
+async function makeLog(): Promise<EmbeddedHarness> {
   const stub = newStub();
   let nowMs = Date.UTC(2026, 0, 1);
   const clock = { nowMs: () => nowMs };
-  const open = (tenant: string, limits?: { maxBytes: number }): MessageLog =>
-    insideObject(stub, (sql) => {
+  const open = async (tenant: string, limits?: { maxBytes: number }): Promise<MessageLog> => {
+    const make = (sql: Sql) => {
       migrate(sql, clock, OBJECT_SCHEMA);
       return new ObjectLog(tenant, sql, clock, limits);
-    });
+    };
+    const commitHorizonMs = await runInDurableObject(
+      stub,
+      (_, state) => make(new PlatformSql(state.storage)).commitHorizonMs,
+    );
+    return insideObject(stub, make, { commitHorizonMs });
+  };
   return {
-    log: open("acme"),
-    otherTenantsLog: open("globex"),
-    reopen: async (limits) => open("acme", limits),
+    log: await open("acme"),
+    otherTenantsLog: await open("globex"),
+    reopen: (limits) => open("acme", limits),
     stepClock: (byMs) => {
       nowMs += byMs;
     },
     hasStorageLimit: true,
     close: async () => {},
   };
-});
+}
+
+messageLogSuite("embedded, in workerd", makeLog);
+describe("embedded log, in workerd", () => embeddedCases(makeLog));
 
 interface Rows {
   read: number;
@@ -93,6 +107,8 @@ describe("rows by the platform's counters", () => {
       migrate(sql, clock, OBJECT_SCHEMA);
       const log = new ObjectLog("acme", sql, clock);
       await log.saveGroup(TOPIC, group());
+      const progressing = Array.from({ length: keys }, (_, key) => checkpoint({ partitionKey: `k${key}` }));
+      await log.saveProgress(TOPIC, GROUP, progressing);
       for (let made = 0; made < topicSize; made += 100) {
         const batch = messages(100).map((one, place) => ({
           ...one,
@@ -128,7 +144,19 @@ describe("rows by the platform's counters", () => {
       10,
       (log) => log.countEntries(TOPIC, { partitionKey: "k3", afterOffset: 0, maxCount: 10 }),
     ],
-    ["find by ID", 2, (log) => log.findMessages(TOPIC, "m3", "k3")],
+    [
+      "scan of a part of a topic",
+      11,
+      (log) =>
+        log.scanTopic(TOPIC, { afterOffset: 0, throughOffset: Number.MAX_SAFE_INTEGER - 1, maxEntries: 10 }),
+    ],
+    ["find by ID", 2, (log) => log.findEntries(TOPIC, "m3", "k3")],
+    [
+      "look for partitions without messages",
+      2 * 10,
+      (log) => log.listEmptyPartitions(TOPIC, GROUP, { afterKey: null, maxPartitions: 10 }),
+    ],
+    ["load of a topic", 1, (log) => log.loadTopic(TOPIC)],
     ["tail", 2, (log) => log.tail(TOPIC)],
   ];
 
@@ -162,6 +190,21 @@ describe("rows by the platform's counters", () => {
     // The last row is the topic's own: how far it was collected.
     expect(deleted.written).toBe(101);
     expect(deleted.read).toBeLessThanOrEqual(205);
+  });
+
+  test("a checkpoint and a reset write one row a partition, and none when they say nothing new", async () => {
+    const saved = (of: number) =>
+      Array.from({ length: of }, (_, place) => checkpoint({ partitionKey: `k${place}`, resetEpoch: 1 }));
+    const rows = await costs(1000, 10, (log) => log.saveProgress(TOPIC, GROUP, saved(10)));
+    expect(rows.written).toBe(10);
+    const again = await costs(1000, 10, async (log) => {
+      await log.saveProgress(TOPIC, GROUP, saved(10));
+      await log.saveProgress(TOPIC, GROUP, saved(10));
+      await log.saveReset(TOPIC, GROUP, reset({ partitionKey: "k1" }));
+    });
+    expect(again.written).toBe(10);
+    const reached = await costs(1000, 10, (log) => log.saveReset(TOPIC, GROUP, reset()));
+    expect(reached.written).toBe(1);
   });
 
   test("a dead letter is copied by one statement, whatever the topic holds", async () => {

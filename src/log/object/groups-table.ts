@@ -17,6 +17,14 @@ export class GroupsTable {
     return this.sql.all(query, this.tenant, topic).map(recordOf);
   }
 
+  /** The groups of all topics. */
+  listAll(): { topic: string; record: GroupRecord }[] {
+    const query = "SELECT * FROM queue_groups WHERE tenant = ? ORDER BY topic, group_name";
+    return this.sql
+      .all(query, this.tenant)
+      .map((row) => ({ topic: text(row, "topic"), record: recordOf(row) }));
+  }
+
   /** Of the group as it is now; null when it was deleted or never made. */
   liveGeneration(topic: string, group: string): number | null {
     const query = `SELECT generation FROM queue_groups

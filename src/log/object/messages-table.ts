@@ -63,10 +63,16 @@ export class MessagesTable {
     this.sql = sql;
   }
 
-  scanTopic(topic: string, afterOffset: number, maxEntries: number): Entry[] {
+  scanTopic(
+    topic: string,
+    span: { afterOffset: number; throughOffset: number },
+    maxEntries: number,
+  ): Entry[] {
     const query = `SELECT ${ENTRY_COLUMNS} FROM queue_messages
-      WHERE tenant = ? AND topic = ? AND message_offset > ? ORDER BY message_offset LIMIT ?`;
-    return this.sql.all(query, this.tenant, topic, afterOffset, maxEntries).map(entryOf);
+      WHERE tenant = ? AND topic = ? AND message_offset > ? AND message_offset <= ?
+      ORDER BY message_offset LIMIT ?`;
+    const { afterOffset, throughOffset } = span;
+    return this.sql.all(query, this.tenant, topic, afterOffset, throughOffset, maxEntries).map(entryOf);
   }
 
   scanPartition(
@@ -128,10 +134,10 @@ export class MessagesTable {
   }
 
   /** In order of origin: the published message, whose origin is empty, comes first. */
-  findById(topic: string, id: string, partitionKey: string): StoredMessage[] {
-    const query = `SELECT ${MESSAGE_COLUMNS} FROM ${BY_ID}
+  findById(topic: string, id: string, partitionKey: string): StoredEntry[] {
+    const query = `SELECT ${STORED_COLUMNS} FROM ${BY_ID}
       WHERE tenant = ? AND topic = ? AND partition_key = ? AND message_id = ? ORDER BY origin LIMIT ${MAX_FOUND}`;
-    return this.sql.all(query, this.tenant, topic, partitionKey, id).map(storedMessageOf);
+    return this.sql.all(query, this.tenant, topic, partitionKey, id).map(storedEntryOf);
   }
 
   list(topic: string, read: ListRead): StoredEntry[] {

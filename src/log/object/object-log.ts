@@ -16,18 +16,22 @@ import {
   type DueRead,
   type GroupRecord,
   type ListRead,
+  MAX_CHECKPOINT_BYTES,
   MAX_DELETE_RANGE_ENTRIES,
   MAX_SCAN_ENTRIES,
   type MessageLog,
   type NewMessage,
   type OffsetRange,
+  type PartitionCheckpoint,
   type PartitionPage,
   type PartitionProgress,
   type PartitionRead,
+  type PartitionReset,
   type PartitionTail,
   type ScanPage,
   type StoredEntry,
   type StoredMessage,
+  type TopicRead,
   type TopicRecord,
 } from "../message-log.ts";
 import { GroupsTable } from "./groups-table.ts";
@@ -45,6 +49,8 @@ import { TopicsTable } from "./topics-table.ts";
  * so a batch is one synchronous transaction. One instance at a time per tenant and database.
  */
 export class ObjectLog implements MessageLog {
+  /** Offsets are given and committed in one synchronous transaction. */
+  readonly commitHorizonMs = 0;
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly messages: MessagesTable;
@@ -78,7 +84,7 @@ export class ObjectLog implements MessageLog {
    */
   appendBatch(topic: string, messages: readonly NewMessage[]): AppendOutcome {
     assert(messages.length <= MAX_SCAN_ENTRIES, "too many messages for one append");
-    if (messages.length === 0) return { results: [], stored: null };
+    if (messages.length === 0) return { results: [], stored: null, late: false };
     return this.classified(() => {
       this.gauge.admit(messages);
       const nowMs = this.clock.nowMs();
@@ -89,16 +95,18 @@ export class ObjectLog implements MessageLog {
         return {
           results: messages.map(() => ({ duplicate: false })),
           stored: { lowestOffset: firstOffset, highestOffset: firstOffset + messages.length - 1 },
+          late: false,
         };
       }
       return this.outcomeWithDuplicates(topic, firstOffset, messages.length);
     });
   }
 
-  async scanTopic(topic: string, read: { afterOffset: number; maxEntries: number }): Promise<ScanPage> {
+  async scanTopic(topic: string, read: TopicRead): Promise<ScanPage> {
     assertPage(read.maxEntries);
     return this.classified(() => {
-      const found = this.messages.scanTopic(topic, read.afterOffset, read.maxEntries + 1);
+      const { afterOffset, throughOffset = Number.MAX_SAFE_INTEGER, maxEntries } = read;
+      const found = this.messages.scanTopic(topic, { afterOffset, throughOffset }, maxEntries + 1);
       return { ...pageOf(found, read.maxEntries), nowMs: this.clock.nowMs() };
     });
   }
@@ -139,7 +147,7 @@ export class ObjectLog implements MessageLog {
     return this.classified(() => this.messages.readByOffset(topic, [...new Set(offsets)]));
   }
 
-  async findMessages(topic: string, id: string, partitionKey: string): Promise<StoredMessage[]> {
+  async findEntries(topic: string, id: string, partitionKey: string): Promise<StoredEntry[]> {
     return this.classified(() => this.messages.findById(topic, id, partitionKey));
   }
 
@@ -207,6 +215,10 @@ export class ObjectLog implements MessageLog {
     return this.classified(() => this.topics.list());
   }
 
+  async loadTopic(topic: string): Promise<TopicRecord | null> {
+    return this.classified(() => this.topics.load(topic));
+  }
+
   async saveTopic(topic: string, settings: TopicSettings): Promise<void> {
     this.write(() => {
       this.tails.open(topic, "within limits");
@@ -216,6 +228,10 @@ export class ObjectLog implements MessageLog {
 
   async loadGroups(topic: string): Promise<GroupRecord[]> {
     return this.classified(() => this.groups.list(topic));
+  }
+
+  async loadAllGroups(): Promise<{ topic: string; record: GroupRecord }[]> {
+    return this.classified(() => this.groups.listAll());
   }
 
   async saveGroup(topic: string, record: GroupRecord): Promise<void> {
@@ -233,12 +249,23 @@ export class ObjectLog implements MessageLog {
     });
   }
 
-  async saveProgress(topic: string, group: string, progress: readonly PartitionProgress[]): Promise<void> {
+  async saveProgress(topic: string, group: string, progress: readonly PartitionCheckpoint[]): Promise<void> {
     assert(progress.length <= MAX_SCAN_ENTRIES, "too many partitions in one save");
+    for (const { unsettled, ackedAbove } of progress) {
+      assert(unsettled.length + ackedAbove.length <= MAX_CHECKPOINT_BYTES, "a checkpoint is too large");
+    }
     this.write(() => {
       const generation = this.groups.liveGeneration(topic, group);
       for (const one of progress) {
         if (one.generation === generation) this.offsets.save(topic, group, one);
+      }
+    });
+  }
+
+  async saveReset(topic: string, group: string, reset: PartitionReset): Promise<void> {
+    this.write(() => {
+      if (reset.generation === this.groups.liveGeneration(topic, group)) {
+        this.offsets.saveReset(topic, group, reset);
       }
     });
   }
@@ -250,6 +277,27 @@ export class ObjectLog implements MessageLog {
   ): Promise<PartitionProgress[]> {
     assert(partitionKeys.length <= MAX_SCAN_ENTRIES, "too many partitions in one load");
     return this.classified(() => this.offsets.load(topic, group, [...new Set(partitionKeys)]));
+  }
+
+  async highestResetEpoch(topic: string, group: string, generation: number): Promise<number> {
+    return this.classified(() => this.offsets.highestResetEpoch(topic, group, generation));
+  }
+
+  async listEmptyPartitions(
+    topic: string,
+    group: string,
+    read: { afterKey: string | null; maxPartitions: number },
+  ): Promise<{ emptyKeys: string[]; resumeAfterKey: string | null }> {
+    assertPage(read.maxPartitions);
+    return this.classified(() => {
+      const page = this.offsets.listKeys(topic, group, read);
+      const empty = page.filter(({ holdsMessages }) => !holdsMessages);
+      const isFull = page.length === read.maxPartitions;
+      return {
+        emptyKeys: empty.map(({ partitionKey }) => partitionKey),
+        resumeAfterKey: isFull ? (page.at(-1)?.partitionKey ?? null) : null,
+      };
+    });
   }
 
   async deleteProgress(topic: string, group: string, partitionKeys: readonly string[] | null): Promise<void> {
@@ -268,8 +316,10 @@ export class ObjectLog implements MessageLog {
       duplicate: !kept.has(firstOffset + place),
     }));
     const [lowestOffset, highestOffset] = [stored[0], stored.at(-1)];
-    if (lowestOffset === undefined || highestOffset === undefined) return { results, stored: null };
-    return { results, stored: { lowestOffset, highestOffset } };
+    if (lowestOffset === undefined || highestOffset === undefined) {
+      return { results, stored: null, late: false };
+    }
+    return { results, stored: { lowestOffset, highestOffset }, late: false };
   }
 
   private remove(topic: string, ranges: readonly OffsetRange[]): number {

@@ -60,6 +60,17 @@ CREATE TABLE queue_group_progress (
 `,
   },
   {
+    name: "queue_group_progress_horizon.sql",
+    sql: `-- For a log whose entries may appear below what was read (design.md G9).
+-- Every entry at or below was read for certain: none appears there any more. An offset, at most scan_offset.
+ALTER TABLE queue_group_progress ADD COLUMN sure_offset INTEGER NOT NULL DEFAULT 0;
+-- Offsets above sure_offset that were read since the last row of queue_known_offsets, encoded; '' for none.
+ALTER TABLE queue_group_progress ADD COLUMN known_offsets TEXT NOT NULL DEFAULT '';
+-- Entries at or below were there when this object began: what of them the group had settled before, queue_offsets says.
+ALTER TABLE queue_group_progress ADD COLUMN recover_through INTEGER NOT NULL DEFAULT 0;
+`,
+  },
+  {
     name: "queue_groups.sql",
     sql: `-- Consumer groups and their settings. A deleted group's row stays a while as a tombstone.
 CREATE TABLE queue_groups (
@@ -97,6 +108,23 @@ CREATE TABLE queue_groups (
   -- Serves: look a group up, list a topic's groups.
   PRIMARY KEY (tenant, topic, group_name)
 ) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_known_offsets.sql",
+    sql: `-- Offsets above a group's sure_offset that were read, in chunks: an entry that appears among them later is a late one.
+-- A chunk goes when sure_offset has passed it.
+CREATE TABLE queue_known_offsets (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  -- Highest offset of the chunk. No two chunks have the same.
+  last_offset INTEGER NOT NULL,
+  -- The offsets, encoded by src/core/known-offsets.ts.
+  known_offsets TEXT NOT NULL,
+  -- Serves: load a group's chunks, write one, delete those that were passed.
+  PRIMARY KEY (tenant, topic, group_name, last_offset)
+) WITHOUT ROWID;
 `,
   },
   {
@@ -166,6 +194,27 @@ CREATE TABLE queue_offsets (
 `,
   },
   {
+    name: "queue_offsets_checkpoint.sql",
+    sql: `-- Further columns of queue_offsets: what a checkpoint says beside the watermark, and the last reset. Now acked_offset
+-- means: everything at or below it is settled, except what \`unsettled\` lists and delayed messages that had not arrived
+-- by (due_at_ms, due_offset).
+
+-- Offsets at or below acked_offset that are not settled, as the object encodes them; '' for none.
+ALTER TABLE queue_offsets ADD COLUMN unsettled TEXT NOT NULL DEFAULT '';
+
+-- Delayed messages up to (due_at_ms, due_offset) had arrived in their lanes: milliseconds since the epoch, and an
+-- offset. 0, 0: none had.
+ALTER TABLE queue_offsets ADD COLUMN due_at_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE queue_offsets ADD COLUMN due_offset INTEGER NOT NULL DEFAULT 0;
+
+-- Where the partition was last reset to: what was delayed and not due then is settled up to here. An offset; 0: never.
+ALTER TABLE queue_offsets ADD COLUMN reset_offset INTEGER NOT NULL DEFAULT 0;
+
+-- Nothing but resets wrote rows before these columns.
+UPDATE queue_offsets SET reset_offset = acked_offset;
+`,
+  },
+  {
     name: "queue_partition_leases.sql",
     sql: `-- A lane of a group: who owns it, how far it was walked, and its first deliveries in flight. It has a row while it is
 -- leased or has something unsettled; a lane without one has everything settled up to the group's scan offset. Never one
@@ -190,6 +239,12 @@ CREATE TABLE queue_partition_leases (
   -- Serves: load the lanes of a group, write one lane.
   PRIMARY KEY (tenant, topic, group_name, partition_key)
 ) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_partition_leases_settled.sql",
+    sql: `-- Offsets that were settled since the lane's progress was last saved to a log outside the object, encoded; '' for none.
+ALTER TABLE queue_partition_leases ADD COLUMN settled_offsets TEXT NOT NULL DEFAULT '';
 `,
   },
   {

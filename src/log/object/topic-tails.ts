@@ -1,11 +1,10 @@
 import { assert } from "../../core/assert.ts";
 import { fail } from "../../core/failure.ts";
 import { MAX_TOPICS_PER_TENANT } from "../../core/limits.ts";
+import { offsetAtMs } from "../../core/offset-clock.ts";
 import { defaultTopicSettings, isDeadLetterTopic } from "../../core/settings.ts";
 import type { MessagesTable } from "./messages-table.ts";
 import type { TopicsTable } from "./topics-table.ts";
-
-const OFFSET_EPOCH_MS = Date.UTC(2020, 0, 1);
 
 /**
  * Hands out offsets: `max(last + 1, clock in microseconds)`.
@@ -47,7 +46,7 @@ export class TopicTails {
   /** The first of `count` consecutive offsets that nobody else gets. */
   give(topic: string, count: number, nowMs: number): number {
     const tail = this.tails.get(topic) ?? this.highestGiven(topic);
-    const first = Math.max(tail + 1, (nowMs - OFFSET_EPOCH_MS) * 1000);
+    const first = Math.max(tail + 1, offsetAtMs(nowMs));
     assert(Number.isSafeInteger(first + count), "offsets are used up");
     if (this.tails.has(topic)) this.tails.set(topic, first + count - 1);
     return first;

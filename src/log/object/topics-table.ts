@@ -1,5 +1,5 @@
 import type { TopicSettings } from "../../core/settings.ts";
-import type { Sql } from "../../durable/ports.ts";
+import type { Sql, SqlRow } from "../../durable/ports.ts";
 import type { TopicRecord } from "../message-log.ts";
 import { number, text } from "./row-values.ts";
 
@@ -47,9 +47,21 @@ export class TopicsTable {
   list(): TopicRecord[] {
     const query = `SELECT topic, retention_ms, max_retention_ms FROM queue_topics
       WHERE tenant = ? ORDER BY topic`;
-    return this.sql.all(query, this.tenant).map((row) => ({
-      topic: text(row, "topic"),
-      settings: { retentionMs: number(row, "retention_ms"), maxRetentionMs: number(row, "max_retention_ms") },
-    }));
+    return this.sql.all(query, this.tenant).map(recordOf);
   }
+
+  /** null: there is no such topic. */
+  load(topic: string): TopicRecord | null {
+    const query = `SELECT topic, retention_ms, max_retention_ms FROM queue_topics
+      WHERE tenant = ? AND topic = ?`;
+    const [row] = this.sql.all(query, this.tenant, topic);
+    return row ? recordOf(row) : null;
+  }
+}
+
+function recordOf(row: SqlRow): TopicRecord {
+  return {
+    topic: text(row, "topic"),
+    settings: { retentionMs: number(row, "retention_ms"), maxRetentionMs: number(row, "max_retention_ms") },
+  };
 }
