@@ -1,6 +1,7 @@
 import { type CollectionEntry, type ExpiredEntry, planCollection } from "../core/collection.ts";
 import { fail } from "../core/failure.ts";
 import type { Lane } from "../core/lane.ts";
+import { offsetAtMs } from "../core/offset-clock.ts";
 import { isUnsettled } from "../core/unsettled.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
 import { groupsOf } from "./end-holds.ts";
@@ -68,6 +69,12 @@ export async function collectTopic(
   }
 }
 
+/** The log shows everything that it will ever have up to here. */
+function completeOffset(tenant: Tenant, logNowMs: number): number {
+  const { commitHorizonMs } = tenant.log;
+  return commitHorizonMs === 0 ? Number.POSITIVE_INFINITY : offsetAtMs(logNowMs - commitHorizonMs);
+}
+
 interface PageOutcome {
   deleted: number;
   kept: number;
@@ -92,7 +99,12 @@ async function collectPage(
   }
   const views = groups.map((group) => viewOfGroup(group, resets.get(group.key.group)));
   // From here to the end of step 1 there is no await: what was decided is what the rows say.
-  const plan = planCollection(page, { ...state.settings, groups: views, nowMs });
+  const plan = planCollection(page, {
+    ...state.settings,
+    groups: views,
+    nowMs,
+    completeOffset: completeOffset(tenant, nowMs),
+  });
   const { kept, decidedThrough, finished } = plan;
   const expired = byGroup(plan.expired);
   for (const group of groups) endExpiredHolds(tenant, group, expired.get(group.key.group) ?? []);
@@ -102,7 +114,8 @@ async function collectPage(
     const group = await tenant.group(topic, name);
     if (group) countNeverDelivered(tenant, group, entries, resets.get(name));
   }
-  await forgetResets(tenant, topic, resets);
+  if (tenant.embedded) await forgetResets(tenant, topic, resets);
+  else tenant.noteShrunk(topic);
   return { deleted, kept, decidedThrough, finished };
 }
 

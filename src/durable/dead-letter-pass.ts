@@ -43,6 +43,16 @@ export async function copyDeadLetters(tenant: Tenant, ref: { topic: string; grou
   }
 }
 
+/** Where the log is outside the object, a slow one must not hold up who decided the dead letters. */
+export async function copyDeadLettersSoon(
+  tenant: Tenant,
+  ref: { topic: string; group: string },
+): Promise<void> {
+  const copied = copyDeadLetters(tenant, ref);
+  if (tenant.embedded) return copied;
+  copied.catch((error: unknown) => tenant.ports.report("dead letters", error));
+}
+
 function collect(group: GroupState): Dying[] {
   const dying: Dying[] = [];
   const { generation, group: name } = group.record;

@@ -1,13 +1,19 @@
 import { FairlaneError } from "../core/failure.ts";
 import type { StoredMessage } from "../log/message-log.ts";
 import { ReceiptMaker } from "../protocol/receipts.ts";
-import type { DeliveryView, TakeInput } from "../protocol/tenant-calls.ts";
-import { decideFailed, expire } from "./care.ts";
+import type { DeliveryView, GrantView, TakeInput } from "../protocol/tenant-calls.ts";
 import { copyDeadLetters } from "./dead-letter-pass.ts";
-import { giveBackDeliveries } from "./give-back-deliveries.ts";
+import { giveBackDeliveries, type NamedDelivery } from "./give-back-deliveries.ts";
 import type { Granted } from "./grant.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
+import { refuseUnreadable, settleMissing } from "./unread-deliveries.ts";
+
+/** What a take answers: whole deliveries where the object holds the log, else grants whose bodies the edge reads. */
+export interface Handed {
+  deliveries: DeliveryView[];
+  grants: GrantView[];
+}
 
 /**
  * Reads the bodies of what was granted. When the log cannot be reached the grants are given back: no attempt, and
@@ -19,8 +25,11 @@ export async function deliver(
   group: GroupState,
   input: TakeInput,
   granted: readonly Granted[],
-): Promise<DeliveryView[]> {
+): Promise<Handed> {
   const { topic, group: name } = input;
+  const receipts = new ReceiptMaker({ tenant: tenant.name, topic, group: name }, group.record.generation);
+  const grants = granted.map((one) => grantView(one, receipts));
+  if (!tenant.embedded) return { deliveries: [], grants };
   let messages: StoredMessage[];
   let unreadable: Granted[] = [];
   try {
@@ -29,18 +38,21 @@ export async function deliver(
     await giveBackGranted(tenant, group, granted);
     throw error;
   }
-  if (unreadable.length > 0) await refuseUnreadable(tenant, group, unreadable);
+  if (unreadable.length > 0) await tellUnreadable(tenant, group, unreadable);
   const byOffset = new Map(messages.map((message) => [message.offset, message]));
-  const receipts = new ReceiptMaker({ tenant: tenant.name, topic, group: name }, group.record.generation);
   const deliveries: DeliveryView[] = [];
   const missing: Granted[] = [];
-  for (const one of granted) {
+  for (const [at, one] of granted.entries()) {
     const message = byOffset.get(one.offset);
-    if (message) deliveries.push(view(one, message, receipts));
+    const view = grants[at];
+    if (message && view) deliveries.push(deliveryOf(view, message));
     else if (!unreadable.includes(one)) missing.push(one);
   }
-  if (missing.length > 0) await settleMissing(tenant, group, missing);
-  return deliveries;
+  if (missing.length > 0) {
+    const current = await sameGroup(tenant, group);
+    if (current) settleMissing(tenant, current, missing.map(named));
+  }
+  return { deliveries, grants: [] };
 }
 
 /** All at once, or one by one when one of them spoils the read. Throws `store-unavailable`, which says nothing of any. */
@@ -79,51 +91,15 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof FairlaneError && error.failure.code === "store-unavailable";
 }
 
-const MAX_UNREADABLE_READS = 10;
-const UNREADABLE_REASON = "the message cannot be read";
-
-async function refuseUnreadable(
+async function tellUnreadable(
   tenant: Tenant,
   stale: GroupState,
   unreadable: readonly Granted[],
 ): Promise<void> {
-  const { topic, group: name } = stale.key;
-  const group = await tenant.group(topic, name);
-  if (!group || group.record.generation !== stale.record.generation) return;
-  tenant.change(group, (nowMs) => {
-    for (const { lane: known, offset, nonce } of unreadable) {
-      const lane = group.lane(known.partitionKey);
-      const holder = lane?.holderOf(offset);
-      if (!lane || holder?.nonce !== nonce) continue;
-      const reads = (group.unreadableReads.get(offset) ?? 0) + 1;
-      if (reads >= MAX_UNREADABLE_READS) {
-        group.unreadableReads.delete(offset);
-        decideFailed(group, lane, { offset, ...holder }, UNREADABLE_REASON, nowMs);
-        group.touch(lane, nowMs);
-        continue;
-      }
-      group.noteUnreadable(offset, reads);
-      giveBackDeliveries(group, [{ partitionKey: lane.partitionKey, offset, nonce }], nowMs);
-    }
-  });
+  const group = await sameGroup(tenant, stale);
+  if (!group) return;
+  refuseUnreadable(tenant, group, unreadable.map(named));
   if (group.index.dying.size > 0) await copyDeadLetters(tenant, group.key);
-}
-
-function view(one: Granted, message: StoredMessage, receipts: ReceiptMaker): DeliveryView {
-  return {
-    receipt: receipts.make(one.offset, one.nonce, message.partitionKey),
-    id: message.id,
-    partitionKey: message.partitionKey,
-    offset: one.offset,
-    attempt: one.attempt,
-    body: message.body,
-    contentType: message.contentType,
-    headers: message.headers,
-    publishedAt: message.publishedAtMs,
-    visibleUntil: one.visibleUntilMs,
-    leaseEpoch: one.epoch,
-    deadLetter: message.deadLetter,
-  };
 }
 
 async function giveBackGranted(
@@ -131,26 +107,40 @@ async function giveBackGranted(
   stale: GroupState,
   granted: readonly Granted[],
 ): Promise<void> {
-  const group = await tenant.group(stale.key.topic, stale.key.group);
-  if (!group || group.record.generation !== stale.record.generation) return;
-  tenant.change(group, (nowMs) => {
-    giveBackDeliveries(
-      group,
-      granted.map(({ lane, offset, nonce }) => ({ partitionKey: lane.partitionKey, offset, nonce })),
-      nowMs,
-    );
-  });
+  const group = await sameGroup(tenant, stale);
+  if (group) tenant.change(group, (nowMs) => giveBackDeliveries(group, granted.map(named), nowMs));
 }
 
-async function settleMissing(tenant: Tenant, stale: GroupState, missing: readonly Granted[]): Promise<void> {
+/** The group as it is now; null when it is gone, or another one has its name. */
+async function sameGroup(tenant: Tenant, stale: GroupState): Promise<GroupState | null> {
   const group = await tenant.group(stale.key.topic, stale.key.group);
-  if (!group || group.record.generation !== stale.record.generation) return;
-  tenant.change(group, (nowMs) => {
-    for (const { lane: known, offset, nonce } of missing) {
-      const lane = group.lane(known.partitionKey);
-      if (!lane || lane.holderOf(offset)?.nonce !== nonce) continue;
-      expire(group, lane, offset);
-      group.touch(lane, nowMs);
-    }
-  });
+  return group?.record.generation === stale.record.generation ? group : null;
+}
+
+function named({ lane, offset, nonce }: Granted): NamedDelivery {
+  return { partitionKey: lane.partitionKey, offset, nonce };
+}
+
+function grantView(one: Granted, receipts: ReceiptMaker): GrantView {
+  const { partitionKey } = one.lane;
+  return {
+    receipt: receipts.make(one.offset, one.nonce, partitionKey),
+    partitionKey,
+    offset: one.offset,
+    attempt: one.attempt,
+    visibleUntil: one.visibleUntilMs,
+    leaseEpoch: one.epoch,
+  };
+}
+
+function deliveryOf(grant: GrantView, message: StoredMessage): DeliveryView {
+  return {
+    ...grant,
+    id: message.id,
+    body: message.body,
+    contentType: message.contentType,
+    headers: message.headers,
+    publishedAt: message.publishedAtMs,
+    deadLetter: message.deadLetter,
+  };
 }

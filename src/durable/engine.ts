@@ -8,7 +8,9 @@ import { deleteGroup, getGroup, putGroup } from "./commands/groups.ts";
 import { lag } from "./commands/lag.ts";
 import { leases, releaseLease } from "./commands/leases.ts";
 import { deleteMessage, getMessage, listMessages, purgeMessages } from "./commands/messages.ts";
+import { notify } from "./commands/notify.ts";
 import { publish } from "./commands/publish.ts";
+import { reportReads } from "./commands/report-reads.ts";
 import { resetOffset } from "./commands/reset-offset.ts";
 import { settle } from "./commands/settle.ts";
 import { giveBack, heartbeat, leave } from "./commands/subscribers.ts";
@@ -24,7 +26,9 @@ import { Tenant } from "./tenant.ts";
  */
 const COMMANDS = {
   publish,
+  notify,
   take,
+  reportReads,
   giveBack,
   settle,
   heartbeat,

@@ -1,33 +1,43 @@
 import {
+  CONFIRMS_PER_HORIZON,
+  MAX_CONFIRM_PAGES,
   MAX_GROUP_EXCEPTIONS,
-  MAX_GROUP_LANES,
+  MAX_REREAD_PAGES,
+  MAX_REREADS,
   MAX_WINDOW_ENTRIES,
   MIN_TAIL_ENTRIES,
+  SWEEP_MS,
 } from "../core/dispatch-limits.ts";
-import type { Lane, LaneEntry } from "../core/lane.ts";
-import { hasArrived } from "../core/unsettled.ts";
-import type {
-  DuePage,
-  DuePosition,
-  Entry,
-  PartitionPage,
-  PartitionRead,
-  ScanPage,
-} from "../log/message-log.ts";
-import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
+import type { Lane } from "../core/lane.ts";
+import { offsetAtMs } from "../core/offset-clock.ts";
+import { type Entry, MAX_SCAN_ENTRIES, type PartitionRead } from "../log/message-log.ts";
+import { AppliedRead, type ReadPages } from "./applied-read.ts";
 import type { GroupState } from "./group-state.ts";
-import { type ResetOffsets, resetOffsetsOf } from "./group-view.ts";
+import { pastProgressOf } from "./past-progress.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
  * Brings entries of the log to the lanes of one group. One read at a time for each group: what is due is read
  * first, then lanes that lag, then the tail, and all of it is applied in one transaction. That order is why
  * no delayed message falls between the scan, which leaves those that are not due, and the due cursor.
+ *
+ * Where entries may appear below what was read (a log with a commit horizon), three things find them:
+ *   the overlap   each tail read begins some milliseconds before the last one, which covers usual commits
+ *   hints         a publish that took longer tells its offsets before it is answered: the next read begins there.
+ *                 One that comes while a read is under way makes that read go back before it is applied: otherwise
+ *                 a message published after the late one could be delivered before it (G3)
+ *   confirming    what is older than the horizon is read once more, and then is sure: nothing appears there any more
+ * An entry that the group knows already is skipped (`GroupState.known`).
  */
 export interface ReadRequest {
   lanes: Lane[];
   tailEntries: number;
+  /** Make sure of all that can be, however little that is. */
+  confirm?: boolean;
 }
+
+/** Resets that come between a read and its application make it begin anew. */
+const MAX_TRIES = 5;
 
 export class GroupReader {
   private running: Promise<void> | null = null;
@@ -46,9 +56,10 @@ export class GroupReader {
     if (this.next) {
       this.next.request.lanes.push(...request.lanes);
       this.next.request.tailEntries = Math.max(this.next.request.tailEntries, request.tailEntries);
+      this.next.request.confirm ||= request.confirm ?? false;
       return this.next.promise;
     }
-    const joined = { lanes: [...request.lanes], tailEntries: request.tailEntries };
+    const joined: ReadRequest = { ...request, lanes: [...request.lanes] };
     const promise = this.running.then(
       () => this.startNext(joined),
       () => this.startNext(joined),
@@ -63,56 +74,237 @@ export class GroupReader {
   }
 
   private start(request: ReadRequest): Promise<void> {
-    const run = this.readOnce(request).finally(() => {
+    const run = this.readNow(request).finally(() => {
       if (this.running === run) this.running = null;
     });
     this.running = run;
     return run;
   }
 
-  private async readOnce(request: ReadRequest): Promise<void> {
+  private async readNow(request: ReadRequest): Promise<void> {
+    for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) if (await this.readOnce(request)) return;
+  }
+
+  /** false: what was read does not fit the group any more. */
+  private async readOnce(request: ReadRequest): Promise<boolean> {
     const group = await this.lookUp();
-    if (!group) return;
-    const { log, logHealth } = this.tenant;
-    const { topic } = group.key;
-    const dueNowMs = Math.max(this.tenant.nowMs(), group.progress.due.dueAtMs);
-    const scanOffset = group.progress.scanOffset;
-    const reads = laneReads(group, request.lanes, scanOffset);
-    const pages = await logHealth.read(async () => {
-      const due =
-        group.index.exceptionCount < MAX_GROUP_EXCEPTIONS
-          ? await log.scanDue(topic, {
-              after: group.progress.due,
-              throughDueMs: dueNowMs,
-              maxEntries: MAX_SCAN_ENTRIES,
-            })
-          : null;
-      const resets = due ? await resetOffsetsOf(this.tenant, group, keysOf(due)) : null;
-      const lanes = reads.length > 0 ? await log.scanPartitions(topic, reads) : [];
-      const maxEntries = Math.min(MAX_SCAN_ENTRIES, Math.max(MIN_TAIL_ENTRIES, request.tailEntries));
-      const tail = await log.scanTopic(topic, { afterOffset: scanOffset, maxEntries });
-      return { due, resets, lanes, tail };
-    });
-    if (group.gone) return;
+    if (!group) return true;
+    const dueNowMs = Math.max(this.logNowMs(group), group.progress.due.dueAtMs);
+    const reads = laneReads(group, request.lanes, group.progress.scanOffset);
+    const hints = new TakenHints(group);
+    const pages = await this.tenant.logHealth
+      .read(() => this.fetch(group, reads, dueNowMs, request, hints))
+      .catch((error) => {
+        hints.putBack();
+        throw error;
+      });
+    if (group.gone || pages.past.resetEpoch !== group.progress.resetEpoch) {
+      hints.putBack();
+      return false;
+    }
+    const isNews = group.log.clock.note(pages.tail.logNowMs, this.tenant.nowMs());
     this.tenant.change(group, (nowMs) => {
-      const applied = new Applied(group, nowMs);
-      // After a reset meanwhile nobody knows what of the page it settled: the next read does it.
-      if (pages.due && pages.resets?.resetEpoch === group.progress.resetEpoch) {
-        applied.due(pages.due, dueNowMs, pages.resets);
-      }
+      if (isNews) group.placeAll(nowMs);
+      group.lastReadAtMs = nowMs;
+      const applied = new AppliedRead(group, pages.past, nowMs);
+      if (pages.due) applied.due(pages.due, dueNowMs);
+      else if (!isFullOfExceptions(group)) applied.nothingDue(dueNowMs);
       applied.lanes(reads, pages.lanes);
+      if (pages.confirm) applied.confirm(pages.confirm);
       applied.tail(pages.tail);
       if (group.atTail) applied.catchUp(request.lanes);
       applied.finish();
     });
+    return true;
+  }
+
+  private logNowMs(group: GroupState): number {
+    return group.log.clock.logNowMs(this.tenant.nowMs());
+  }
+
+  /** All pages of one read, in the order that keeps what is delayed and what is late from falling through. */
+  private async fetch(
+    group: GroupState,
+    reads: readonly PartitionRead[],
+    dueNowMs: number,
+    request: ReadRequest,
+    hints: TakenHints,
+  ): Promise<ReadPages> {
+    const { log } = this.tenant;
+    const { topic } = group.key;
+    const due = mayBeDue(group, dueNowMs)
+      ? await log.scanDue(topic, {
+          after: group.progress.due,
+          throughDueMs: dueNowMs,
+          maxEntries: MAX_SCAN_ENTRIES,
+        })
+      : null;
+    const lanes = reads.length > 0 ? await log.scanPartitions(topic, reads) : [];
+    const confirm = await this.fetchConfirm(group, request.confirm ?? false);
+    const tail = await this.fetchTail(group, request.tailEntries, hints);
+    const scanned = [...(confirm?.entries ?? []), ...tail.entries];
+    const keys = pastKeys(
+      group,
+      due?.entries ?? [],
+      scanned,
+      lanes.flatMap(({ entries }) => entries),
+    );
+    const past = await pastProgressOf(this.tenant, group, keys);
+    return { due, lanes, confirm, tail, past };
+  }
+
+  /** Everything above the scan, from where something may have appeared below it. */
+  private async fetchTail(
+    group: GroupState,
+    tailEntries: number,
+    hints: TakenHints,
+  ): Promise<ReadPages["tail"]> {
+    const maxEntries = Math.min(MAX_SCAN_ENTRIES, Math.max(MIN_TAIL_ENTRIES, tailEntries));
+    const { scanOffset } = group.progress;
+    const afterOffset = tailAfter(group);
+    hints.take();
+    const tail = await this.scanThrough(group, afterOffset, scanOffset, maxEntries);
+    let lowest = afterOffset;
+    for (let again = 0; again < MAX_REREADS; again += 1) {
+      const from = group.rereadFrom;
+      if (from === null || from - 1 >= lowest) break;
+      hints.take();
+      lowest = Math.max(from - 1, group.known.sureOffset);
+      const reread = await this.scanThrough(group, lowest, afterOffset, MAX_SCAN_ENTRIES, afterOffset);
+      tail.entries.unshift(...reread.entries);
+    }
+    return tail;
+  }
+
+  /** Pages from `afterOffset` until one has passed `goalOffset`. */
+  private async scanThrough(
+    group: GroupState,
+    afterOffset: number,
+    goalOffset: number,
+    maxEntries: number,
+    throughOffset?: number,
+  ): Promise<ReadPages["tail"]> {
+    const entries: Entry[] = [];
+    let from = afterOffset;
+    let logNowMs: number | null = null;
+    for (let round = 0; ; round += 1) {
+      const page = await this.tenant.log.scanTopic(group.key.topic, {
+        afterOffset: from,
+        maxEntries: round === 0 ? maxEntries : MAX_SCAN_ENTRIES,
+        ...(throughOffset === undefined ? {} : { throughOffset }),
+      });
+      logNowMs ??= page.nowMs;
+      entries.push(...page.entries);
+      const last = page.entries.at(-1)?.offset ?? from;
+      const { reachedEnd } = page;
+      if (reachedEnd || last > goalOffset) return { entries, afterOffset, reachedEnd, logNowMs };
+      from = last;
+      if (round < MAX_REREAD_PAGES) continue;
+      group.rereadFrom = Math.min(last + 1, group.rereadFrom ?? Number.POSITIVE_INFINITY);
+      return { entries, afterOffset, reachedEnd: false, logNowMs };
+    }
+  }
+
+  /** The second look at what is older than the horizon by now; null while it is not worth a read. */
+  private async fetchConfirm(group: GroupState, always: boolean): Promise<ReadPages["confirm"]> {
+    const { commitHorizonMs } = group.log.clock;
+    const { sureOffset } = group.known;
+    const through = Math.min(group.progress.scanOffset, this.surelyCommitted(group, this.logNowMs(group)));
+    const worthWhile = always ? 1 : (commitHorizonMs * 1000) / CONFIRMS_PER_HORIZON;
+    if (commitHorizonMs === 0 || through - sureOffset < worthWhile) return null;
+    return this.confirmPages(group, through);
+  }
+
+  private async confirmPages(group: GroupState, throughOffset: number): Promise<ReadPages["confirm"]> {
+    const entries: Entry[] = [];
+    let afterOffset = group.known.sureOffset;
+    for (let page = 0; page < MAX_CONFIRM_PAGES; page += 1) {
+      const read = { afterOffset, throughOffset, maxEntries: MAX_SCAN_ENTRIES };
+      const found = await this.tenant.log.scanTopic(group.key.topic, read);
+      const sureThrough = this.surelyCommitted(group, found.nowMs);
+      entries.push(...found.entries);
+      afterOffset = found.reachedEnd ? throughOffset : (found.entries.at(-1)?.offset ?? afterOffset);
+      afterOffset = Math.min(afterOffset, sureThrough);
+      if (found.reachedEnd || afterOffset === sureThrough) break;
+    }
+    return { entries, completeThrough: afterOffset };
+  }
+
+  private surelyCommitted(group: GroupState, logMs: number): number {
+    return offsetAtMs(logMs - group.log.clock.commitHorizonMs);
   }
 }
 
-/** Leases of idle lanes that end at once when a group is full. */
-const LANES_MADE_ROOM_FOR = 1000;
+/**
+ * Partitions whose progress in the log matters for what was read: of entries that were there before this object
+ * began, of delayed ones that a reset may have put aside, and of those that appear where a reset has passed.
+ */
+function pastKeys(
+  group: GroupState,
+  due: readonly Entry[],
+  scanned: readonly Entry[],
+  ofLanes: readonly Entry[],
+): Set<string> {
+  const { recoverThrough, resetEpoch, scanOffset } = group.progress;
+  const keys = new Set<string>();
+  for (const { partitionKey } of resetEpoch > 0 ? due : []) keys.add(partitionKey);
+  for (const { offset, partitionKey } of scanned) {
+    const isLate = offset <= scanOffset && !group.known.has(offset);
+    if (offset <= recoverThrough || (resetEpoch > 0 && isLate)) keys.add(partitionKey);
+  }
+  for (const { offset, partitionKey } of ofLanes) if (offset <= recoverThrough) keys.add(partitionKey);
+  return keys;
+}
 
-function keysOf(page: DuePage): string[] {
-  return page.entries.map((entry) => entry.partitionKey);
+/** Hints that a read went by: until it is applied, they stand. */
+class TakenHints {
+  private readonly group: GroupState;
+  private from: number | null = null;
+  private taken = false;
+
+  constructor(group: GroupState) {
+    this.group = group;
+  }
+
+  take(): void {
+    const { rereadFrom } = this.group;
+    if (rereadFrom !== null) this.from = Math.min(rereadFrom, this.from ?? rereadFrom);
+    this.taken = true;
+    this.group.rereadFrom = null;
+    this.group.hasNews = false;
+  }
+
+  /** To the group that was read; one that was reloaded meanwhile carried over what it still had. */
+  putBack(): void {
+    if (!this.taken) return;
+    this.group.hasNews = true;
+    if (this.from !== null) this.group.rereadFrom = Math.min(this.from, this.group.rereadFrom ?? this.from);
+  }
+}
+
+/** Is there something for a read to find that nobody told of: due by now, or left behind by the last one? */
+export function isReadDue(group: GroupState, nowMs: number): boolean {
+  if (group.hasNews || nowMs - group.lastReadAtMs >= SWEEP_MS || nowMs < group.lastReadAtMs) return true;
+  return mayBeDue(group, group.log.clock.logNowMs(nowMs));
+}
+
+/** Only then the log is asked: what is delayed and was not read yet comes with the scan. */
+function mayBeDue(group: GroupState, dueNowMs: number): boolean {
+  if (isFullOfExceptions(group)) return false;
+  return !group.dueIsKnown || (group.nextDueAtMs !== null && group.nextDueAtMs <= dueNowMs);
+}
+
+/** Then what is delayed waits in the log. */
+function isFullOfExceptions(group: GroupState): boolean {
+  return group.index.exceptionCount >= MAX_GROUP_EXCEPTIONS;
+}
+
+/** Where a tail read begins. What the last read did not see was given an offset at most so long before it, or has a hint. */
+function tailAfter(group: GroupState): number {
+  const { scanOffset } = group.progress;
+  if (group.log.clock.commitHorizonMs === 0) return scanOffset;
+  const hinted = group.rereadFrom === null ? scanOffset : group.rereadFrom - 1;
+  return Math.max(group.known.sureOffset, Math.min(scanOffset, group.tailOverlapOffset(), hinted));
 }
 
 function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number): PartitionRead[] {
@@ -140,148 +332,4 @@ function laneEntries(group: GroupState): number {
     MAX_WINDOW_ENTRIES,
     Math.max(2 * group.record.settings.maxInFlightPerPartition, MIN_TAIL_ENTRIES),
   );
-}
-
-/** One read's pages going into the lanes. Inside `Tenant.change`. */
-class Applied {
-  private readonly group: GroupState;
-  private readonly nowMs: number;
-  private readonly changed = new Set<Lane>();
-
-  constructor(group: GroupState, nowMs: number) {
-    this.group = group;
-    this.nowMs = nowMs;
-  }
-
-  due(page: DuePage, throughDueMs: number, resets: ResetOffsets): void {
-    const { progress } = this.group;
-    const last = page.entries[page.entries.length - 1];
-    this.group.nextDueAtMs = page.nextDueAtMs;
-    const reached: DuePosition = page.reachedEnd
-      ? { dueAtMs: throughDueMs, offset: Number.MAX_SAFE_INTEGER }
-      : { dueAtMs: last?.dueAtMs ?? progress.due.dueAtMs, offset: last?.offset ?? progress.due.offset };
-    for (const entry of page.entries) {
-      // Above the scan offset it is met by the scan, which takes what is due.
-      if (entry.offset > progress.scanOffset || !this.concerns(entry)) continue;
-      // A reset put it aside before it was due.
-      if (entry.offset <= (resets.byKey.get(entry.partitionKey) ?? 0)) continue;
-      const lane = this.group.laneOrNew(entry.partitionKey, progress.scanOffset);
-      lane.arrive(laneEntry(entry), MAX_WINDOW_ENTRIES);
-      // Several may share a lane: it must be found again before the last step places it.
-      if (lane.hasUnsettled) this.group.touch(lane, this.nowMs);
-    }
-    this.group.moveDue(reached);
-  }
-
-  lanes(reads: readonly PartitionRead[], pages: readonly PartitionPage[]): void {
-    for (const [at, read] of reads.entries()) {
-      const page = pages[at];
-      const lane = this.group.lane(read.partitionKey);
-      // A reset or an arrival of later news may have come between: then the next read does it.
-      if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset)
-        continue;
-      const entries = page.entries.filter((entry) => this.isNow(entry)).map(laneEntry);
-      lane.behind = false;
-      lane.changes.state = true;
-      const { dropped } = lane.extendWindow(entries, MAX_WINDOW_ENTRIES);
-      if (!dropped) {
-        lane.windowThrough = page.reachedEnd
-          ? read.throughOffset
-          : lastOffset(page.entries, read.afterOffset);
-        lane.behind = !page.reachedEnd;
-      }
-      this.changed.add(lane);
-    }
-  }
-
-  tail(page: ScanPage): void {
-    const { group } = this;
-    const { progress } = group;
-    group.atTail = page.reachedEnd;
-    for (const entry of page.entries) {
-      if (entry.offset <= progress.scanOffset) continue;
-      if (this.takes(entry) && !this.takeTail(entry)) {
-        group.atTail = false;
-        break;
-      }
-      progress.scanOffset = entry.offset;
-      group.touchProgress();
-    }
-  }
-
-  /**
-   * The scan has seen all there is: a lane that was reset further on has nothing to read. Without this it would
-   * be asked for at each receive until the topic's next message.
-   */
-  catchUp(lanes: readonly Lane[]): void {
-    for (const { partitionKey } of lanes) {
-      const lane = this.group.lane(partitionKey);
-      if (!lane?.behind || lane.window.length > 0 || lane.walkedOffset <= this.group.progress.scanOffset)
-        continue;
-      lane.behind = false;
-      lane.changes.state = true;
-      this.changed.add(lane);
-    }
-  }
-
-  finish(): void {
-    for (const lane of this.changed) this.group.touch(lane, this.nowMs);
-  }
-
-  /** false: no room for another lane; the scan goes on once some are settled. */
-  private takeTail(entry: Entry): boolean {
-    const known = this.group.lane(entry.partitionKey);
-    if (!known && this.group.index.lanes.size >= MAX_GROUP_LANES && !this.makeRoom()) return false;
-    const lane = known ?? this.newLane(entry);
-    // Behind: the lane reads it by itself. Below the walked offset: a reset put it aside.
-    if (lane.behind || entry.offset <= lane.walkedOffset) return true;
-    lane.extendWindow([laneEntry(entry)], MAX_WINDOW_ENTRIES);
-    this.changed.add(lane);
-    return true;
-  }
-
-  /** Lanes with nothing unsettled are kept for their lease alone: those idle longest go first. */
-  private makeRoom(): boolean {
-    const idle = this.group.index.idleSince.takeFirst(LANES_MADE_ROOM_FOR);
-    for (const lane of idle) {
-      lane.setLease(null);
-      this.group.touch(lane, this.nowMs);
-    }
-    return idle.length > 0;
-  }
-
-  private newLane(entry: Entry): Lane {
-    const lane = this.group.laneOrNew(entry.partitionKey, entry.offset - 1);
-    this.group.index.lanes.set(entry.partitionKey, lane);
-    return lane;
-  }
-
-  /** Is it for this group at all? */
-  private concerns(entry: Entry): boolean {
-    return entry.offset > this.group.record.startOffset && this.isFor(entry);
-  }
-
-  private takes(entry: Entry): boolean {
-    return entry.offset > this.group.record.startOffset && this.isNow(entry);
-  }
-
-  private isFor(entry: Entry): boolean {
-    return entry.targetGroup === null || entry.targetGroup === this.group.key.group;
-  }
-
-  /**
-   * Does the lane take it now? A delayed one that has not arrived comes with the due cursor. Where the group began
-   * does not matter to a lane that reads by itself: only a reset brings it below.
-   */
-  private isNow(entry: Entry): boolean {
-    return this.isFor(entry) && (!entry.delayed || hasArrived(entry, this.group.progress.due));
-  }
-}
-
-function laneEntry(entry: Entry): LaneEntry {
-  return { offset: entry.offset, bodyBytes: entry.bodyBytes, dueAtMs: entry.dueAtMs, delayed: entry.delayed };
-}
-
-function lastOffset(entries: readonly Entry[], otherwise: number): number {
-  return entries[entries.length - 1]?.offset ?? otherwise;
 }

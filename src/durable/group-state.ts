@@ -1,23 +1,34 @@
 import {
+  CHECKPOINT_DELAY_MS,
   ENOUGH_LANES,
   FEW_LANES,
+  FIRST_TAIL_OVERLAP_MS,
   LOOK_AHEAD_PAUSE_MS,
+  MANY_UNSAVED_OFFSETS,
+  MAX_ROW_KNOWN_BYTES,
   SLOW_LOOK_AHEAD_PAUSE_MS,
+  TAIL_OVERLAP_MS,
 } from "../core/dispatch-limits.ts";
 import { DueQueue } from "../core/due-queue.ts";
+import { KnownOffsets } from "../core/known-offsets.ts";
 import { Lane, type LaneChanges } from "../core/lane.ts";
 import { LaneIndex } from "../core/lane-index.ts";
+import { offsetAtMs } from "../core/offset-clock.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
 import type { ShareInput } from "../core/share.ts";
 import type { WalkRules } from "../core/walk.ts";
 import type { DuePosition, GroupRecord } from "../log/message-log.ts";
+import type { LogClock } from "./log-clock.ts";
 import type { GroupKey } from "./tables/group-key.ts";
 import type { GroupProgress } from "./tables/group-progress.ts";
+import type { KnownChunk } from "./tables/known-offsets.ts";
 import type { Heartbeat } from "./tables/subscriber-heartbeats.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /** Unreadable messages that are counted at once; beyond, counting begins anew. */
 const MAX_UNREADABLE = 1000;
+/** How long before it is told a publish of unknown offsets may have begun: no publish takes longer. */
+const UNKNOWN_OFFSETS_MS = 15_000;
 
 /**
  * A group in memory: a cache of its rows, plus what only matters while the object lives (who waits, who
@@ -33,8 +44,16 @@ export interface Subscriber extends Heartbeat {
   askingUntilMs: number;
 }
 
+/** What a group must know of the log that it reads. */
+export interface LogTraits {
+  clock: LogClock;
+  /** It outlives the object: progress is saved to it, and found there again. */
+  isOutside: boolean;
+}
+
 export class GroupState {
   readonly key: GroupKey;
+  readonly log: LogTraits;
   record: GroupRecord;
   topicSettings: TopicSettings;
   readonly progress: GroupProgress;
@@ -44,8 +63,26 @@ export class GroupState {
   gone = false;
   /** The last tail read saw the end of the log. Memory only. */
   atTail = false;
-  /** When the next delayed message is due, as far as the last read saw. */
+  /** When the next delayed message that has not arrived is due, by the log's clock; null: there is none. */
   nextDueAtMs: number | null = null;
+  /** `nextDueAtMs` says something: the log was asked in this life. */
+  dueIsKnown = false;
+  /** Which offsets were read above what is sure. */
+  readonly known: KnownOffsets;
+  private readonly knownChunkEnds: number[];
+  /** Entries may have appeared from here on below what was read; null: no hint says so. Memory only. */
+  rereadFrom: number | null = null;
+  /** Entries may have been stored since the last tail read began. Memory only: a new life does not know. */
+  hasNews = true;
+  /** The log's clock at the last tail read, in milliseconds. Memory only. */
+  lastTailLogMs: number | null = null;
+  /** When the log was last read, by the object's clock. Memory only. */
+  lastReadAtMs = 0;
+  /** The rows of this object may be younger than the group: what it had settled before, the log tells. */
+  needsRecovery = false;
+  /** Lanes with settlements that are not saved to the log yet. */
+  readonly unsavedLanes = new Set<Lane>();
+  checkpointAtMs: number | null = null;
   deadLetterRetryAtMs: number | null = null;
   /** When each subscriber stops to count as asking: then others may take its lanes. Memory only. */
   readonly askingEnds = new DueQueue<string>();
@@ -59,11 +96,23 @@ export class GroupState {
   private dueMoved = false;
   private readonly subscribersTouched = new Set<string>();
 
-  constructor(key: GroupKey, record: GroupRecord, topicSettings: TopicSettings, progress: GroupProgress) {
+  constructor(
+    key: GroupKey,
+    record: GroupRecord,
+    topicSettings: TopicSettings,
+    progress: GroupProgress,
+    log: LogTraits,
+    chunks: readonly KnownChunk[] = [],
+  ) {
     this.key = key;
     this.record = record;
     this.topicSettings = topicSettings;
     this.progress = progress;
+    this.log = log;
+    const texts = chunks.map(({ text }) => text);
+    this.known = KnownOffsets.load(progress.sureOffset, texts, progress.knownOffsets);
+    this.knownChunkEnds = chunks.map(({ lastOffset }) => lastOffset);
+    if (log.clock.commitHorizonMs === 0) this.known.raiseSure(progress.scanOffset);
   }
 
   /** null while paused: nothing is granted and time changes nothing. */
@@ -79,6 +128,7 @@ export class GroupState {
       maxRetentionMs: this.topicSettings.maxRetentionMs,
       freshAllowed: true,
       nowMs,
+      logAheadMs: this.log.clock.aheadMs,
     };
   }
 
@@ -100,13 +150,22 @@ export class GroupState {
 
   /** The lane, made if it has none: everything at or below `walkedOffset` is then settled. */
   laneOrNew(partitionKey: string, walkedOffset: number): Lane {
-    return this.lane(partitionKey) ?? new Lane(partitionKey, walkedOffset);
+    const known = this.lane(partitionKey);
+    if (known) return known;
+    const lane = new Lane(partitionKey, walkedOffset);
+    if (this.log.isOutside) lane.unsaved = [];
+    return lane;
   }
 
   /** Call after each change of a lane: it is placed now and written at the end of the transaction. */
   touch(lane: Lane, nowMs: number): void {
     this.index.place(lane, this.rules(nowMs), nowMs);
     this.touched.add(lane);
+    if (!lane.hasUnsaved) return;
+    this.unsavedLanes.add(lane);
+    const isMany = (lane.unsaved?.length ?? 0) >= MANY_UNSAVED_OFFSETS;
+    if (this.checkpointAtMs === null) this.checkpointAtMs = nowMs + CHECKPOINT_DELAY_MS;
+    if (isMany) this.checkpointAtMs = Math.min(this.checkpointAtMs, nowMs);
   }
 
   touchProgress(): void {
@@ -120,6 +179,26 @@ export class GroupState {
   moveDue(due: DuePosition): void {
     this.dueMoved ||= due.dueAtMs !== this.progress.due.dueAtMs || due.offset !== this.progress.due.offset;
     this.progress.due = due;
+  }
+
+  /** The topic grew, by entries from `lowestOffset` on; null: not known from where on. */
+  noteHint(lowestOffset: number | null, nowMs: number): void {
+    this.hasNews = true;
+    if (this.log.clock.commitHorizonMs === 0) return;
+    const from = lowestOffset ?? offsetAtMs(this.log.clock.logNowMs(nowMs) - UNKNOWN_OFFSETS_MS);
+    if (from <= Math.min(this.progress.scanOffset, this.tailOverlapOffset()))
+      this.rereadFrom = Math.min(from, this.rereadFrom ?? from);
+  }
+
+  /** The next tail read begins at or below it without any hint. */
+  tailOverlapOffset(): number {
+    if (this.lastTailLogMs === null) return this.progress.scanOffset - FIRST_TAIL_OVERLAP_MS * 1000;
+    return offsetAtMs(this.lastTailLogMs - TAIL_OVERLAP_MS);
+  }
+
+  /** A delayed message was seen that comes with the due cursor. */
+  noteDelayed(dueAtMs: number): void {
+    if (this.nextDueAtMs === null || dueAtMs < this.nextDueAtMs) this.nextDueAtMs = dueAtMs;
   }
 
   noteUnreadable(offset: number, reads: number): void {
@@ -184,12 +263,7 @@ export class GroupState {
     for (const lane of this.touched) this.flushLane(tables, lane, kept);
     if (kept.length > 0) tables.lanes.save(this.key, kept);
     this.touched.clear();
-    if (this.progressTouched) this.dueMoved = false;
-    if (this.progressTouched) {
-      tables.groupProgress.save(this.key, this.progress);
-      this.hasProgressRow = true;
-    }
-    this.progressTouched = false;
+    if (this.progressTouched) this.flushProgress(tables);
     for (const name of this.subscribersTouched) {
       const subscriber = this.subscribers.get(name);
       if (subscriber) {
@@ -198,6 +272,30 @@ export class GroupState {
       } else tables.heartbeats.remove(this.key, name);
     }
     this.subscribersTouched.clear();
+  }
+
+  /** What is known of the log's offsets changes with the scan offset, and is written with it. */
+  private flushProgress(tables: Tables): void {
+    const { known, progress } = this;
+    if (known.unsavedText.length > MAX_ROW_KNOWN_BYTES) {
+      const chunk = known.spill();
+      if (chunk) {
+        tables.knownOffsets.save(this.key, chunk);
+        this.knownChunkEnds.push(chunk.lastOffset);
+      }
+    }
+    const [firstEnd] = this.knownChunkEnds;
+    if (firstEnd !== undefined && Math.min(...this.knownChunkEnds) <= known.sureOffset) {
+      tables.knownOffsets.removeThrough(this.key, known.sureOffset);
+      const left = this.knownChunkEnds.filter((end) => end > known.sureOffset);
+      this.knownChunkEnds.splice(0, this.knownChunkEnds.length, ...left);
+    }
+    progress.sureOffset = known.sureOffset;
+    progress.knownOffsets = known.unsavedText;
+    tables.groupProgress.save(this.key, progress);
+    this.hasProgressRow = true;
+    this.progressTouched = false;
+    this.dueMoved = false;
   }
 
   private flushLane(tables: Tables, lane: Lane, kept: Lane[]): void {
@@ -209,7 +307,7 @@ export class GroupState {
       else tables.deliveryState.remove(this.key, lane.partitionKey, offset);
     }
     if (!changes.state && !changes.lease) return;
-    const isKept = lane.hasUnsettled || lane.lease !== null;
+    const isKept = lane.hasUnsettled || lane.lease !== null || lane.hasUnsaved;
     if (isKept) kept.push(lane);
     else if (lane.hasRow) tables.lanes.remove(this.key, lane.partitionKey);
     lane.hasRow = isKept;
@@ -222,19 +320,23 @@ export function loadGroup(
   key: GroupKey,
   record: GroupRecord,
   topicSettings: TopicSettings,
+  log: LogTraits,
   nowMs: number,
 ): GroupState {
   const saved = tables.groupProgress.load(key);
   const current = saved?.generation === record.generation ? saved : null;
-  const group = new GroupState(key, record, topicSettings, current ?? freshProgress(record, nowMs));
   if (!current) {
     // Rows of an earlier group of this name, left by a crash while it was deleted.
     if (saved) tables.removeGroup(key);
+    const fresh = freshProgress(record, log.clock.logNowMs(nowMs));
+    const group = new GroupState(key, record, topicSettings, fresh, log);
+    group.needsRecovery = log.isOutside;
     return group;
   }
+  const group = new GroupState(key, record, topicSettings, current, log, tables.knownOffsets.load(key));
   group.hasProgressRow = true;
   const lanes = new Map<string, Lane>();
-  for (const lane of tables.lanes.load(key)) lanes.set(lane.partitionKey, lane);
+  for (const lane of tables.lanes.load(key, log.isOutside)) lanes.set(lane.partitionKey, lane);
   for (const { partitionKey, exception } of tables.deliveryState.load(key)) {
     lanes.get(partitionKey)?.exceptions.push(exception);
   }
@@ -242,19 +344,26 @@ export function loadGroup(
     group.subscribers.set(beat.subscriber, { ...beat, savedExpiresAtMs: beat.expiresAtMs, askingUntilMs: 0 });
   }
   const rules = group.rules(nowMs);
-  for (const lane of lanes.values()) group.index.place(lane, rules, nowMs);
+  for (const lane of lanes.values()) {
+    group.index.place(lane, rules, nowMs);
+    if (lane.hasUnsaved) group.unsavedLanes.add(lane);
+  }
+  if (group.unsavedLanes.size > 0) group.checkpointAtMs = nowMs;
   return group;
 }
 
 /** Delayed messages due by now are taken by the scan itself; later ones arrive when due. */
-function freshProgress(record: GroupRecord, nowMs: number): GroupProgress {
+function freshProgress(record: GroupRecord, logNowMs: number): GroupProgress {
   return {
     generation: record.generation,
     scanOffset: record.startOffset,
-    due: { dueAtMs: nowMs, offset: Number.MAX_SAFE_INTEGER },
+    due: { dueAtMs: logNowMs, offset: Number.MAX_SAFE_INTEGER },
     lastEpoch: 0,
     resetEpoch: 0,
     expired: 0,
     dropped: 0,
+    recoverThrough: 0,
+    sureOffset: record.startOffset,
+    knownOffsets: "",
   };
 }

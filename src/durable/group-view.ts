@@ -19,7 +19,16 @@ export function viewOfGroup(group: GroupState, resets: ResetOffsets | undefined)
   const { scanOffset, due, resetEpoch } = group.progress;
   const { startOffset } = group.record;
   const resetOffsets = resets?.resetEpoch === resetEpoch ? resets.byKey : NO_RESETS;
-  return { group: group.key.group, startOffset, scanOffset, due, lanes: group.index.lanes, resetOffsets };
+  const { known } = group;
+  return {
+    group: group.key.group,
+    startOffset,
+    scanOffset,
+    due,
+    lanes: group.index.lanes,
+    resetOffsets,
+    known,
+  };
 }
 
 /** At most MAX_SCAN_ENTRIES keys. Reads nothing for a group that was never reset. */
@@ -35,5 +44,5 @@ export async function resetOffsetsOf(
   const { generation } = group.record;
   // A higher epoch is of a reset that was written and never adopted.
   const adopted = rows.filter((row) => row.generation === generation && row.resetEpoch <= resetEpoch);
-  return { resetEpoch, byKey: new Map(adopted.map((row) => [row.partitionKey, row.ackedOffset])) };
+  return { resetEpoch, byKey: new Map(adopted.map((row) => [row.partitionKey, row.resetOffset])) };
 }

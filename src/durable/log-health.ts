@@ -37,10 +37,15 @@ export class LogHealth {
       return value;
     } catch (error) {
       if (!(error instanceof FairlaneError) || error.failure.code !== "store-unavailable") throw error;
-      const backoffMs = Math.min(MAX_LOG_BACKOFF_MS, MIN_LOG_BACKOFF_MS * 2 ** Math.min(this.failures, 10));
-      this.failures += 1;
-      this.retryAtMs = this.ports.clock.nowMs() + backoffMs;
+      this.noteFailure();
       throw error;
     }
+  }
+
+  /** A read failed, here or at the edge. */
+  noteFailure(): void {
+    const backoffMs = Math.min(MAX_LOG_BACKOFF_MS, MIN_LOG_BACKOFF_MS * 2 ** Math.min(this.failures, 10));
+    this.failures += 1;
+    this.retryAtMs = this.ports.clock.nowMs() + backoffMs;
   }
 }

@@ -130,6 +130,6 @@ function answer({ parts, outcome, refusal }: Append): void {
     const results = outcome.results.slice(at, at + input.messages.length);
     at += input.messages.length;
     const stored = results.some(({ duplicate }) => !duplicate) ? outcome.stored : null;
-    resolve({ results, stored });
+    resolve({ results, stored, late: false });
   }
 }

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
-import { ObjectLog } from "../log/object/object-log.ts";
+import { makeObjectLog, makeVitessLogs } from "../log/compose.ts";
+import { type LogConfig, type LogVariables, readLogConfig } from "../log/log-config.ts";
 import { OBJECT_SCHEMA } from "../log/object/schema.generated.ts";
 import type { Outcome, TenantCalls } from "../protocol/tenant-calls.ts";
 import { type CommandInput, type CommandName, type CommandValue, Engine } from "./engine.ts";
@@ -7,14 +8,21 @@ import { GC_REGISTRY_NAME, type GcRegistry } from "./gc-registry.ts";
 import { migrate } from "./migrate.ts";
 import { Platform } from "./platform.ts";
 
-interface Bindings {
+interface Bindings extends LogVariables {
   GC_REGISTRY: DurableObjectNamespace<GcRegistry>;
 }
 
 interface Opened {
+  kind: "opened";
   platform: Platform;
   engine: Engine;
 }
+
+/** Unclaimed: nobody has said whose object it is. Misconfigured: its variables do not say which log it has. */
+type Opening = Opened | { kind: "unclaimed" } | { kind: "misconfigured"; platform: Platform };
+
+/** A new deployment starts the object anew, so this is only how long it stays armed for one. */
+const MISCONFIGURED_ALARM_MS = 60_000;
 
 type Call<N extends CommandName> = (
   tenant: string,
@@ -29,13 +37,19 @@ type Call<N extends CommandName> = (
  */
 export class TenantObject extends DurableObject<Bindings> implements TenantCalls {
   private opened: Opened | null = null;
-  private opening: Promise<Opened | null> | null = null;
+  private opening: Promise<Opening> | null = null;
 
   publish(...call: Parameters<Call<"publish">>): ReturnType<Call<"publish">> {
     return this.run("publish", ...call);
   }
+  notify(...call: Parameters<Call<"notify">>): ReturnType<Call<"notify">> {
+    return this.run("notify", ...call);
+  }
   take(...call: Parameters<Call<"take">>): ReturnType<Call<"take">> {
     return this.run("take", ...call);
+  }
+  reportReads(...call: Parameters<Call<"reportReads">>): ReturnType<Call<"reportReads">> {
+    return this.run("reportReads", ...call);
   }
   giveBack(...call: Parameters<Call<"giveBack">>): ReturnType<Call<"giveBack">> {
     return this.run("giveBack", ...call);
@@ -106,10 +120,12 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
 
   /** May come twice, early, or before any call after a restart. */
   override async alarm(): Promise<void> {
-    const opened = await this.open(null);
-    if (!opened) return;
-    opened.platform.alarm.fired();
-    await opened.engine.alarm();
+    const opening = await this.open(null);
+    if (opening.kind === "unclaimed") return;
+    const { alarm } = opening.platform;
+    alarm.fired();
+    if (opening.kind === "opened") await opening.engine.alarm();
+    else alarm.set(Date.now() + MISCONFIGURED_ALARM_MS);
   }
 
   private async run<N extends CommandName>(
@@ -117,20 +133,23 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
     tenant: string,
     input: CommandInput<N>,
   ): Promise<Outcome<CommandValue<N>>> {
-    const opened = this.opened ?? (await this.open(tenant));
-    if (opened?.engine.tenant.name !== tenant) {
+    const opening = this.opened ?? (await this.open(tenant));
+    if (opening.kind === "misconfigured") {
+      return { ok: false, error: { code: "internal", detail: "the tenant object is not configured" } };
+    }
+    if (opening.kind === "unclaimed" || opening.engine.tenant.name !== tenant) {
       return { ok: false, error: { code: "internal", detail: "the call reached another tenant's object" } };
     }
-    return opened.engine.call(name, input);
+    return opening.engine.call(name, input);
   }
 
-  /** Opens the object once; null while nobody has said whose it is (an alarm on an object that holds nothing). */
-  private open(tenant: string | null): Promise<Opened | null> {
+  /** Opens the object once; again while nobody has said whose it is (an alarm on an object that holds nothing). */
+  private open(tenant: string | null): Promise<Opening> {
     this.opening ??= this.openOnce(tenant).then(
-      (opened) => {
-        this.opened = opened;
-        if (!opened) this.opening = null;
-        return opened;
+      (opening) => {
+        if (opening.kind === "opened") this.opened = opening;
+        if (opening.kind === "unclaimed") this.opening = null;
+        return opening;
       },
       (error: unknown) => {
         // The next call tries again; this one fails as a whole.
@@ -141,18 +160,33 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
     return this.opening;
   }
 
-  private async openOnce(tenant: string | null): Promise<Opened | null> {
+  private async openOnce(tenant: string | null): Promise<Opening> {
     const platform = await Platform.open(this.ctx.storage);
+    const read = readLogConfig(this.env);
+    if (!read.ok) {
+      platform.report("configuration", new Error(read.reason));
+      return { kind: "misconfigured", platform };
+    }
     migrate(platform.sql, platform.clock, OBJECT_SCHEMA);
     const name = tenantName(platform, tenant);
-    if (name === null) return null;
+    if (name === null) return { kind: "unclaimed" };
     const registry = this.env.GC_REGISTRY;
     platform.announceActive = async (activity) => {
       // A new stub each time: one that has failed stays broken.
       await registry.get(registry.idFromName(GC_REGISTRY_NAME)).markActive(name, activity);
     };
-    const log = new ObjectLog(name, platform.sql, platform.clock);
-    return { platform, engine: new Engine(name, platform, log, log) };
+    return { kind: "opened", platform, engine: engineOf(name, platform, read.log) };
+  }
+}
+
+function engineOf(tenant: string, platform: Platform, log: LogConfig): Engine {
+  switch (log.kind) {
+    case "object": {
+      const embedded = makeObjectLog(tenant, platform.sql, platform.clock);
+      return new Engine(tenant, platform, embedded, embedded);
+    }
+    case "vitess":
+      return new Engine(tenant, platform, makeVitessLogs(log)(tenant), null);
   }
 }
 

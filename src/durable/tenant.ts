@@ -6,11 +6,14 @@ import type { GroupRecord, MessageLog } from "../log/message-log.ts";
 import type { ObjectLog } from "../log/object/object-log.ts";
 import { Activity } from "./activity.ts";
 import { care, reapSubscribers } from "./care.ts";
+import { CheckpointPass } from "./checkpoint-pass.ts";
 import { GroupReader } from "./group-reader.ts";
-import { type GroupState, loadGroup } from "./group-state.ts";
+import { type GroupState, type LogTraits, loadGroup } from "./group-state.ts";
+import { LogClock } from "./log-clock.ts";
 import { LogHealth } from "./log-health.ts";
 import type { Ports } from "./ports.ts";
 import { PublishQueue } from "./publish-queue.ts";
+import type { GroupKey } from "./tables/group-key.ts";
 import { Tables } from "./tables/tables.ts";
 import { groupName, Waiters } from "./waiters.ts";
 import { WakeSchedule } from "./wake-schedule.ts";
@@ -37,18 +40,22 @@ export class Tenant {
   readonly log: MessageLog;
   /** The log again, where it lives in this object. */
   readonly embedded: ObjectLog | null;
+  readonly logTraits: LogTraits;
   readonly tables: Tables;
   readonly waiters = new Waiters();
   readonly logHealth: LogHealth;
   readonly activity: Activity;
   readonly publishQueue: PublishQueue;
   readonly wake: WakeSchedule;
+  readonly checkpoints: CheckpointPass;
+  private readonly shrinks = new Map<string, number>();
   /** When each loaded group next needs to be looked at. */
   readonly groupsDueAt = new DueQueue<GroupState>();
   private readonly topics = new Map<string, TopicState>();
   private readonly readers = new Map<string, GroupReader>();
   private readonly making = new Map<string, Promise<GroupState>>();
   private readonly makingTopics = new Map<string, Promise<TopicState>>();
+  private readonly recovering = new Map<GroupState, Promise<void>>();
   private settingsTurn: Promise<unknown> = Promise.resolve();
   private loading: Promise<void> | null = null;
   private loaded = false;
@@ -58,11 +65,13 @@ export class Tenant {
     this.ports = ports;
     this.log = log;
     this.embedded = embedded;
+    this.logTraits = { clock: new LogClock(log), isOutside: embedded === null };
     this.tables = new Tables(ports.sql);
     this.logHealth = new LogHealth(ports);
     this.activity = new Activity(name, ports);
     this.publishQueue = new PublishQueue(this);
     this.wake = new WakeSchedule(this);
+    this.checkpoints = new CheckpointPass(this);
   }
 
   nowMs(): number {
@@ -75,9 +84,22 @@ export class Tenant {
     return [...this.topics.values()];
   }
 
+  /** A log outside the object may have a topic that nobody told of: publishing makes topics. */
   async topic(topic: string): Promise<TopicState | null> {
     await this.load();
-    return this.topics.get(topic) ?? null;
+    const known = this.topics.get(topic);
+    if (known || this.embedded) return known ?? null;
+    const record = await this.log.loadTopic(topic);
+    return record ? this.rememberTopic(topic, record.settings) : null;
+  }
+
+  /** All topics, those that publishes made in a log outside the object included. */
+  async refreshTopics(): Promise<TopicState[]> {
+    await this.load();
+    if (!this.embedded) {
+      for (const { topic, settings } of await this.log.loadTopics()) this.rememberTopic(topic, settings);
+    }
+    return [...this.topics.values()];
   }
 
   async topicOrFail(topic: string): Promise<TopicState> {
@@ -120,7 +142,34 @@ export class Tenant {
     const state = await this.topic(topic);
     const known = state?.groups.get(group);
     if (!state || !known) return null;
-    return known.gone ? this.reload(state, known) : known;
+    const current = known.gone ? this.reload(state, known) : known;
+    if (!current.needsRecovery) return current;
+    await this.recoverOnce(current);
+    return this.group(topic, group);
+  }
+
+  private recoverOnce(group: GroupState): Promise<void> {
+    const recovering =
+      this.recovering.get(group) ?? this.recover(group).finally(() => this.recovering.delete(group));
+    this.recovering.set(group, recovering);
+    return recovering;
+  }
+
+  /**
+   * This object has no rows of the group: it is new, or the object before it was lost. Then the log knows what was
+   * settled of the entries that are there by now; the group reads them again and leaves that out.
+   */
+  private async recover(group: GroupState): Promise<void> {
+    const { topic, group: name } = group.key;
+    const tail = await this.log.tail(topic);
+    const resetEpoch = await this.log.highestResetEpoch(topic, name, group.record.generation);
+    if (group.gone || !group.needsRecovery) return;
+    this.change(group, () => {
+      group.needsRecovery = false;
+      group.progress.recoverThrough = tail.offset;
+      group.progress.resetEpoch = Math.max(group.progress.resetEpoch, resetEpoch);
+      group.touchProgress();
+    });
   }
 
   /** As the cache has it, without reading anything. */
@@ -186,6 +235,8 @@ export class Tenant {
     };
     await this.log.saveGroup(state.topic, record);
     const made = this.adopt(state, record);
+    // Nobody can have settled anything for it.
+    made.needsRecovery = false;
     this.activity.rose();
     return made;
   }
@@ -195,7 +246,8 @@ export class Tenant {
     const before = state.groups.get(record.group);
     if (before) this.dropCache(before);
     const key = { tenant: this.name, topic: state.topic, group: record.group };
-    const group = loadGroup(this.tables, key, record, state.settings, this.nowMs());
+    const group = this.loadGroup(key, record, state.settings);
+    if (before) carryOver(before, group);
     state.groups.set(record.group, group);
     state.tombstones.delete(record.group);
     this.reschedule(group);
@@ -245,14 +297,24 @@ export class Tenant {
     return asking;
   }
 
-  /** When the next delayed message is due in a group where somebody waits. */
+  /** When the next delayed message is due in a group where somebody waits, by the object's clock. */
   nextDueAtMs(): number | null {
     let earliest: number | null = null;
     for (const { topic, group } of this.waiters.groups()) {
       const dueAtMs = this.loadedGroup(topic, group)?.nextDueAtMs ?? null;
       if (dueAtMs !== null && (earliest === null || dueAtMs < earliest)) earliest = dueAtMs;
     }
-    return earliest;
+    return earliest === null ? null : earliest - this.logTraits.clock.aheadMs;
+  }
+
+  /** Messages of the topic were deleted: progress of partitions without any may have to go. */
+  noteShrunk(topic: string): void {
+    this.shrinks.set(topic, this.shrinkCount(topic) + 1);
+  }
+
+  /** How often that happened. Memory only. */
+  shrinkCount(topic: string): number {
+    return this.shrinks.get(topic) ?? 0;
   }
 
   /** Forgets a cache; the next look-up reads the rows again. */
@@ -269,10 +331,15 @@ export class Tenant {
   }
 
   private reload(state: TopicState, stale: GroupState): GroupState {
-    const group = loadGroup(this.tables, stale.key, stale.record, state.settings, this.nowMs());
+    const group = this.loadGroup(stale.key, stale.record, state.settings);
+    carryOver(stale, group);
     state.groups.set(stale.key.group, group);
     this.reschedule(group);
     return group;
+  }
+
+  private loadGroup(key: GroupKey, record: GroupRecord, settings: TopicSettings): GroupState {
+    return loadGroup(this.tables, key, record, settings, this.logTraits, this.nowMs());
   }
 
   private nextGeneration(state: TopicState, group: string): number {
@@ -290,25 +357,33 @@ export class Tenant {
   }
 
   private async loadAll(): Promise<void> {
-    const found: TopicState[] = [];
+    const found = new Map<string, TopicState>();
+    const records = await this.log.loadAllGroups();
+    // After the groups: a group whose topic is not there would be one that was made in between.
     for (const { topic, settings } of await this.log.loadTopics()) {
-      const state: TopicState = { topic, settings, groups: new Map(), tombstones: new Map() };
-      for (const record of await this.log.loadGroups(topic)) {
-        if (record.deletedAtMs !== null) state.tombstones.set(record.group, record);
-        else {
-          const key = { tenant: this.name, topic, group: record.group };
-          state.groups.set(record.group, loadGroup(this.tables, key, record, settings, this.nowMs()));
-        }
-      }
-      found.push(state);
+      found.set(topic, { topic, settings, groups: new Map(), tombstones: new Map() });
     }
     if (this.loaded) return;
-    for (const state of found) {
+    for (const { topic, record } of records) {
+      const state = found.get(topic);
+      if (!state) continue;
+      if (record.deletedAtMs !== null) state.tombstones.set(record.group, record);
+      else {
+        const key = { tenant: this.name, topic, group: record.group };
+        state.groups.set(record.group, this.loadGroup(key, record, state.settings));
+      }
+    }
+    for (const state of found.values()) {
       this.topics.set(state.topic, state);
       for (const group of state.groups.values()) this.reschedule(group);
     }
     this.loaded = true;
   }
+}
+
+/** What a hint said must not be lost with the cache: an entry may have appeared below what was read. */
+function carryOver(before: GroupState, after: GroupState): void {
+  after.rereadFrom = before.rereadFrom;
 }
 
 export function failureOf(error: unknown): FairlaneError["failure"] | null {

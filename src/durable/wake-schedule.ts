@@ -1,6 +1,6 @@
-import { LOOK_AHEAD_ENTRIES } from "../core/dispatch-limits.ts";
+import { LOOK_AHEAD_ENTRIES, SWEEP_MS } from "../core/dispatch-limits.ts";
 import { pumpGroup } from "./commands/take.ts";
-import { copyDeadLetters } from "./dead-letter-pass.ts";
+import { copyDeadLettersSoon } from "./dead-letter-pass.ts";
 import type { GroupState } from "./group-state.ts";
 import { releaseIdleLeases } from "./idle-leases.ts";
 import type { Tenant } from "./tenant.ts";
@@ -28,6 +28,7 @@ export class WakeSchedule {
   private cancelTimer: (() => void) | null = null;
   private timerAtMs: number | null = null;
   private readonly lookingAhead = new Set<string>();
+  private readonly growthAwaited = new Map<string, Set<() => void>>();
   private readonly pumping = new Map<string, { again: boolean }>();
   /** Counts what may have brought work for somebody: a receive that is about to wait sees what it missed. */
   news = 0;
@@ -48,6 +49,7 @@ export class WakeSchedule {
       !paused && group.index.needCare.size > 0 ? this.tenant.nowMs() : null,
       group.nextExpiryAtMs(),
       idleAtMs === null ? null : idleAtMs + 2 * leaseDurationMs,
+      group.checkpointAtMs,
       group.index.dying.size > 0 ? (group.deadLetterRetryAtMs ?? this.tenant.nowMs()) : null,
     );
   }
@@ -77,9 +79,26 @@ export class WakeSchedule {
     return earliestAtMs;
   }
 
+  /** Resolves at the topic's next growth, at the latest after `maxMs`. */
+  nextGrowth(topic: string, maxMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.growthAwaited.get(topic) ?? new Set();
+      this.growthAwaited.set(topic, waiting);
+      const end = () => {
+        cancel();
+        waiting.delete(end);
+        if (waiting.size === 0 && this.growthAwaited.get(topic) === waiting) this.growthAwaited.delete(topic);
+        resolve();
+      };
+      const cancel = this.tenant.ports.timers.after(maxMs, end);
+      waiting.add(end);
+    });
+  }
+
   /** A topic has new messages. */
   topicGrew(topic: string): void {
     this.news += 1;
+    for (const end of [...(this.growthAwaited.get(topic) ?? [])]) end();
     for (const group of this.tenant.waiters.groups()) if (group.topic === topic) this.pump(group);
   }
 
@@ -167,8 +186,21 @@ export class WakeSchedule {
     const group = await this.tenant.group(topic, name);
     if (!group) return;
     this.tenant.change(group, (nowMs) => releaseIdleLeases(group, nowMs));
-    if (group.index.dying.size > 0) await copyDeadLetters(this.tenant, group.key);
+    if (group.index.dying.size > 0) await copyDeadLettersSoon(this.tenant, group.key);
+    if (group.checkpointAtMs !== null && group.checkpointAtMs <= this.tenant.nowMs())
+      this.tenant.checkpoints.start(group.key);
     this.pump(group.key);
+  }
+
+  /** A log outside the object is looked at now and then while receives wait: a hint may have been lost. */
+  private nextSweepAtMs(): number | null {
+    if (this.tenant.embedded) return null;
+    let earliestAtMs: number | null = null;
+    for (const { topic, group: name } of this.tenant.waiters.groups()) {
+      const group = this.tenant.loadedGroup(topic, name);
+      if (group) earliestAtMs = earliest(earliestAtMs, group.lastReadAtMs + SWEEP_MS);
+    }
+    return earliestAtMs;
   }
 
   private armTimer(nowMs: number, eventAtMs: number | null): void {
@@ -184,6 +216,7 @@ export class WakeSchedule {
       this.tenant.nextDueAtMs(),
       this.nextHandOverAtMs(nowMs),
       this.tenant.logHealth.resumesAtMs,
+      this.nextSweepAtMs(),
     );
     if (target === null || target === this.timerAtMs) return;
     this.cancelTimer?.();

@@ -4,6 +4,7 @@ import { copyDeadLetters } from "../dead-letter-pass.ts";
 import { groupsOf } from "../end-holds.ts";
 import type { GroupState } from "../group-state.ts";
 import { releaseIdleLeases } from "../idle-leases.ts";
+import { tendProgress } from "../progress-pass.ts";
 import type { Tenant } from "../tenant.ts";
 
 /** Messages deleted in one pass: some 100 ms of the object's time, with turns of others in between. */
@@ -44,7 +45,7 @@ export async function collect(tenant: Tenant): Promise<CollectReply> {
 async function collectOnce(tenant: Tenant, memory: Memory): Promise<CollectReply> {
   tenant.activity.passBegins();
   const topics = inTurn(
-    (await tenant.allTopics()).map(({ topic }) => topic),
+    (await tenant.refreshTopics()).map(({ topic }) => topic),
     memory.lastTopic,
   );
   await removeLeftovers(tenant, memory);
@@ -59,8 +60,10 @@ async function collectOnce(tenant: Tenant, memory: Memory): Promise<CollectReply
       stopped = "limit";
       break;
     }
-    for (const group of await groupsOf(tenant, topic))
+    for (const group of await groupsOf(tenant, topic)) {
       reply.releasedPartitions += await tendGroup(tenant, group);
+      if (!tenant.embedded) await tendProgress(tenant, group, nowMs);
+    }
     const from = { afterOffset: memory.cursors.get(topic) ?? 0, nowMs };
     const outcome = await collectTopic(tenant, topic, from, budget);
     reply.deletedMessages += outcome.deleted;

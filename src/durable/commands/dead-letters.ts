@@ -71,8 +71,8 @@ async function findByIds(
 ): Promise<StoredEntry[]> {
   const chosen = new Map<number, StoredEntry>();
   for (const { id, partitionKey } of ids) {
-    const found = await tenant.log.findMessages(deadLetterTopicOf(topic), id, partitionKey);
-    for (const { body: _, ...entry } of found) {
+    const found = await tenant.log.findEntries(deadLetterTopicOf(topic), id, partitionKey);
+    for (const entry of found) {
       if (chosen.size < limit && wants(entry)) chosen.set(entry.offset, entry);
     }
   }

@@ -36,18 +36,23 @@ export async function listMessages(
 }
 
 /** The published message of this ID and key, or a redriven copy where only that is left. */
-export async function getMessage(tenant: Tenant, input: MessageRef): Promise<MessageView & BodyView> {
+export async function getMessage(
+  tenant: Tenant,
+  input: MessageRef,
+): Promise<MessageView & { body: BodyView["body"] | null }> {
   await tenant.topicOrFail(input.topic);
-  const [message] = await tenant.log.findMessages(input.topic, input.id, input.partitionKey);
-  if (!message) return notFound(input);
-  return { ...viewOf(message), body: message.body };
+  const [entry] = await tenant.log.findEntries(input.topic, input.id, input.partitionKey);
+  if (!entry) return notFound(input);
+  if (!tenant.embedded) return { ...viewOf(entry), body: null };
+  const [message] = await tenant.log.readMessages(input.topic, [entry.offset]);
+  return message ? { ...viewOf(message), body: message.body } : notFound(input);
 }
 
 /** Removes every row of this ID and key, redriven copies included, for all groups; the ID is forgotten. */
 export async function deleteMessage(tenant: Tenant, input: MessageRef): Promise<null> {
   await tenant.topicOrFail(input.topic);
   for (let round = 0; round < MAX_FIND_ROUNDS; round += 1) {
-    const found = await tenant.log.findMessages(input.topic, input.id, input.partitionKey);
+    const found = await tenant.log.findEntries(input.topic, input.id, input.partitionKey);
     if (found.length === 0) {
       if (round === 0) notFound(input);
       return null;
@@ -55,6 +60,7 @@ export async function deleteMessage(tenant: Tenant, input: MessageRef): Promise<
     const ranges = found.map(({ offset }) => ({ first: offset, last: offset }));
     ranges.sort((a, b) => a.first - b.first);
     await tenant.log.deleteRanges(input.topic, ranges);
+    tenant.noteShrunk(input.topic);
     await endHolds(tenant, input.topic, found);
   }
   return null;
@@ -76,6 +82,7 @@ export async function purgeTopic(tenant: Tenant, topic: string): Promise<number>
       maxEntries: MAX_DELETE_RANGE_ENTRIES,
     });
     total += deleted;
+    if (deleted > 0) tenant.noteShrunk(topic);
     if (deleted < MAX_DELETE_RANGE_ENTRIES) {
       await endHoldsThrough(tenant, topic, throughOffset);
       return total;

@@ -29,8 +29,8 @@ export async function resetOffset(
     // Never an epoch that is used: within one, progress in the log does not go back.
     const savedEpoch = saved?.generation === generation ? saved.resetEpoch : 0;
     const resetEpoch = Math.max(before.progress.resetEpoch, savedEpoch) + 1;
-    const progress = { partitionKey, generation, resetEpoch, ackedOffset, ackedAbove: "" };
-    await tenant.log.saveProgress(topic, input.group, [progress]);
+    const reset = { partitionKey, generation, resetEpoch, offset: ackedOffset };
+    await tenant.log.saveReset(topic, input.group, reset);
     const group = await tenant.groupOrFail(topic, input.group);
     if (group.record.generation !== generation || group.progress.resetEpoch >= resetEpoch) continue;
     adopt(tenant, group, { partitionKey, ackedOffset, resetEpoch });

@@ -4,7 +4,7 @@ import { backoffMs, LAPSED_REASON } from "../../core/retry.ts";
 import { parseReceipt, type Receipt } from "../../protocol/receipts.ts";
 import type { SettleInput, Settlement, SettleResult } from "../../protocol/tenant-calls.ts";
 import { beat, decideFailed } from "../care.ts";
-import { copyDeadLetters } from "../dead-letter-pass.ts";
+import { copyDeadLettersSoon } from "../dead-letter-pass.ts";
 import type { GroupState } from "../group-state.ts";
 import type { Tenant } from "../tenant.ts";
 
@@ -12,7 +12,8 @@ import type { Tenant } from "../tenant.ts";
  * Settles deliveries by their receipts, all in one transaction; one item's fate does not touch another's.
  *
  * A receipt works while the nonce of its delivery stands in the rows, also after its visibility ended. The copy
- * of a dead letter follows the decision; it is tried before the reply, and by the alarm if that fails.
+ * of a dead letter follows the decision: with the embedded log before the reply, else after it, and by the alarm if that
+ * fails.
  */
 export async function settle(tenant: Tenant, input: SettleInput): Promise<SettleResult[]> {
   const group = await tenant.group(input.topic, input.group);
@@ -29,7 +30,7 @@ export async function settle(tenant: Tenant, input: SettleInput): Promise<Settle
     return settled;
   });
   if (group.index.dying.size > 0 && results.some(({ deadLettered }) => deadLettered)) {
-    await copyDeadLetters(tenant, input);
+    await copyDeadLettersSoon(tenant, input);
   }
   tenant.wake.pump(input);
   return results;

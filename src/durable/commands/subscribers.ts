@@ -32,7 +32,7 @@ export async function leave(tenant: Tenant, input: SubscriberRef): Promise<null>
   for (const waiter of tenant.waiters.of(input)) {
     if (waiter.input.subscriber !== input.subscriber) continue;
     tenant.waiters.remove(waiter);
-    waiter.settle({ reply: { deliveries: [], partitions: [], partitionsHeld: 0 } });
+    waiter.settle({ reply: { deliveries: [], grants: [], partitions: [], partitionsHeld: 0 } });
   }
   tenant.change(group, (nowMs) => {
     giveBackDeliveries(group, deliveriesOf(group, input.subscriber), nowMs);
@@ -62,7 +62,7 @@ export async function giveBack(tenant: Tenant, input: GiveBackInput): Promise<nu
   const waiter = tenant.waiters.find(input.takeId);
   if (waiter) {
     tenant.waiters.remove(waiter);
-    waiter.settle({ reply: { deliveries: [], partitions: [], partitionsHeld: 0 } });
+    waiter.settle({ reply: { deliveries: [], grants: [], partitions: [], partitionsHeld: 0 } });
   }
   const group = await tenant.group(input.topic, input.group);
   if (!group || input.receipts.length === 0) return null;

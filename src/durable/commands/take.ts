@@ -1,4 +1,9 @@
-import { LOOK_AHEAD_NOW_ENTRIES, MAX_GROUP_EXCEPTIONS, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
+import {
+  HINT_LINGER_MS,
+  LOOK_AHEAD_NOW_ENTRIES,
+  MAX_GROUP_EXCEPTIONS,
+  MAX_READ_ROUNDS,
+} from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
 import type { Lane } from "../../core/lane.ts";
 import {
@@ -12,7 +17,7 @@ import type { TakeInput, TakeReply } from "../../protocol/tenant-calls.ts";
 import { beat } from "../care.ts";
 import { deliver } from "../deliver.ts";
 import { type Granted, grant } from "../grant.ts";
-import type { ReadRequest } from "../group-reader.ts";
+import { isReadDue, type ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
@@ -61,7 +66,7 @@ export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply>
 
 /** Tries every waiting receive of a group, first come first served, on one shared read of the log. */
 export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: string }): Promise<void> {
-  let readBefore = false;
+  let readBefore = await hasReadBefore(tenant, ref);
   for (const waiter of tenant.waiters.of(ref)) {
     const wanted = () => tenant.waiters.find(waiter.input.takeId) === waiter;
     if (!wanted()) continue;
@@ -89,6 +94,16 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
   }
 }
 
+/**
+ * Each of them waited for a read of its own when it came. A log outside the object is read again only when there is
+ * news, since each read is a round trip.
+ */
+async function hasReadBefore(tenant: Tenant, ref: { topic: string; group: string }): Promise<boolean> {
+  if (tenant.embedded) return false;
+  const group = await tenant.group(ref.topic, ref.group);
+  return group !== null && !isReadDue(group, tenant.nowMs());
+}
+
 /** After the first try, which read the log and freed what others must give up: is a lane ready for this one? */
 async function mayGetSomething(tenant: Tenant, input: TakeInput): Promise<boolean> {
   const group = await tenant.group(input.topic, input.group);
@@ -98,7 +113,11 @@ async function mayGetSomething(tenant: Tenant, input: TakeInput): Promise<boolea
 
 async function returnReply(tenant: Tenant, input: TakeInput, reply: TakeReply): Promise<void> {
   const { topic, group, takeId } = input;
-  await giveBack(tenant, { topic, group, takeId, receipts: reply.deliveries.map(({ receipt }) => receipt) });
+  await giveBack(tenant, { topic, group, takeId, receipts: receiptsOf(reply) });
+}
+
+function receiptsOf({ deliveries, grants }: TakeReply): string[] {
+  return [...deliveries, ...grants].map(({ receipt }) => receipt);
 }
 
 interface Try {
@@ -108,7 +127,10 @@ interface Try {
   wanted: () => boolean;
 }
 
-type Step = { kind: "done"; granted: Granted[] } | { kind: "read"; request: ReadRequest };
+type Step =
+  | { kind: "done"; granted: Granted[] }
+  /** `isEmptyHanded`: nothing could be granted without the read. */
+  | { kind: "read"; request: ReadRequest; isEmptyHanded: boolean };
 
 /** One try. `error` is set when the log could not be read and there is nothing to give. */
 async function tryTake(
@@ -127,14 +149,15 @@ async function tryTake(
     }
     try {
       if (step.kind === "read") {
+        if (round === 0 && step.isEmptyHanded) await lingerForHint(tenant, group, input);
         await tenant.reader(input).read(step.request);
         haveRead = true;
         continue;
       }
-      const deliveries = await deliver(tenant, group, input, step.granted);
+      const handed = await deliver(tenant, group, input, step.granted);
       // Everything granted may have been gone from the log: then look again.
-      if (deliveries.length > 0)
-        return { reply: { deliveries, ...(await held(tenant, input)) }, error: null };
+      if (handed.deliveries.length + handed.grants.length > 0)
+        return { reply: { ...handed, ...(await held(tenant, input)) }, error: null };
       if (round >= MAX_READ_ROUNDS) return { reply: null, error: null };
     } catch (error) {
       if (error instanceof FairlaneError && error.failure.code === "store-unavailable")
@@ -142,6 +165,15 @@ async function tryTake(
       throw error;
     }
   }
+}
+
+/**
+ * A receive that may wait does not read a log outside the object at once: the hint of the next publish often comes
+ * in a moment, and one read then serves both.
+ */
+async function lingerForHint(tenant: Tenant, group: GroupState, input: TakeInput): Promise<void> {
+  if (tenant.embedded || input.waitMs === 0 || isReadDue(group, tenant.nowMs())) return;
+  await tenant.wake.nextGrowth(input.topic, HINT_LINGER_MS);
 }
 
 function takeStep(
@@ -168,11 +200,16 @@ function takeStep(
       group.hasFewLanes ? LOOK_AHEAD_NOW_ENTRIES : 0,
       missing * 2 ** Math.min(round, 6),
     );
-    return { kind: "read", request: { lanes: plan.unread, tailEntries } };
+    const isEmptyHanded = plan.total === 0 && plan.unread.length === 0;
+    return { kind: "read", request: { lanes: plan.unread, tailEntries }, isEmptyHanded };
   }
   // Enough, but of few lanes: one look at what comes behind them before they get everything.
   if (missing === 0 && round === 0 && group.hasFewLanes && plan.takes.length < input.maxMessages) {
-    return { kind: "read", request: { lanes: [], tailEntries: LOOK_AHEAD_NOW_ENTRIES } };
+    return {
+      kind: "read",
+      request: { lanes: [], tailEntries: LOOK_AHEAD_NOW_ENTRIES },
+      isEmptyHanded: false,
+    };
   }
   if (plan.takes.length === 0) return { kind: "done", granted: [] };
   const visibilityTimeoutMs = input.visibilityTimeoutMs ?? group.record.settings.visibilityTimeoutMs;
@@ -230,5 +267,5 @@ async function held(
 }
 
 async function emptyReply(tenant: Tenant, input: TakeInput): Promise<TakeReply> {
-  return { deliveries: [], ...(await held(tenant, input)) };
+  return { deliveries: [], grants: [], ...(await held(tenant, input)) };
 }

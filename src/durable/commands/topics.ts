@@ -10,7 +10,7 @@ export function putTopic(tenant: Tenant, input: PutTopicInput): Promise<TopicSet
 }
 
 async function putInTurn(tenant: Tenant, input: PutTopicInput): Promise<TopicSettings> {
-  if (!(await tenant.topic(input.topic)) && (await tenant.allTopics()).length >= MAX_TOPICS_PER_TENANT) {
+  if (!(await tenant.topic(input.topic)) && (await tenant.refreshTopics()).length >= MAX_TOPICS_PER_TENANT) {
     fail("rate-limited", `a tenant has at most ${MAX_TOPICS_PER_TENANT} topics`, { retryAfterMs: 60_000 });
   }
   const before = (await tenant.topic(input.topic))?.settings ?? defaultTopicSettings(input.topic);
@@ -38,7 +38,7 @@ async function putInTurn(tenant: Tenant, input: PutTopicInput): Promise<TopicSet
 
 /** Names of the tenant's topics, in order; dead-letter topics included. */
 export async function listTopics(tenant: Tenant): Promise<{ topics: string[] }> {
-  const topics = (await tenant.allTopics()).map(({ topic }) => topic);
+  const topics = (await tenant.refreshTopics()).map(({ topic }) => topic);
   return { topics: topics.sort() };
 }
 

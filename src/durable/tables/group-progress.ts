@@ -12,6 +12,12 @@ export interface GroupProgress {
   resetEpoch: number;
   expired: number;
   dropped: number;
+  /** Entries at or below were there when this object began, and may have been settled before. */
+  recoverThrough: number;
+  /** Every entry at or below was read for certain, see src/core/known-offsets.ts. */
+  sureOffset: number;
+  /** Read above it since the last chunk of queue_known_offsets, encoded. */
+  knownOffsets: string;
 }
 
 /** How far each group has read its topic. */
@@ -24,7 +30,8 @@ export class GroupProgressTable {
 
   load(key: GroupKey): GroupProgress | null {
     const [row] = this.sql.all(
-      `SELECT generation, scan_offset, due_at_ms, due_offset, last_epoch, reset_epoch, expired, dropped
+      `SELECT generation, scan_offset, due_at_ms, due_offset, last_epoch, reset_epoch, expired, dropped,
+         recover_through, sure_offset, known_offsets
        FROM queue_group_progress WHERE tenant = ? AND topic = ? AND group_name = ?`,
       key.tenant,
       key.topic,
@@ -39,6 +46,9 @@ export class GroupProgressTable {
       resetEpoch: Number(row.reset_epoch),
       expired: Number(row.expired),
       dropped: Number(row.dropped),
+      recoverThrough: Number(row.recover_through),
+      sureOffset: Number(row.sure_offset),
+      knownOffsets: String(row.known_offsets),
     };
   }
 
@@ -58,7 +68,8 @@ export class GroupProgressTable {
   save(key: GroupKey, progress: GroupProgress): void {
     this.sql.run(
       `INSERT OR REPLACE INTO queue_group_progress (tenant, topic, group_name, generation, scan_offset, due_at_ms,
-         due_offset, last_epoch, reset_epoch, expired, dropped) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         due_offset, last_epoch, reset_epoch, expired, dropped, recover_through, sure_offset, known_offsets)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
@@ -70,6 +81,9 @@ export class GroupProgressTable {
       progress.resetEpoch,
       progress.expired,
       progress.dropped,
+      progress.recoverThrough,
+      progress.sureOffset,
+      progress.knownOffsets,
     );
   }
 

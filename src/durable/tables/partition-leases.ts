@@ -1,3 +1,5 @@
+import { intervalsOf } from "../../core/checkpoint.ts";
+import { decodeOffsets, encodeOffsets } from "../../core/known-offsets.ts";
 import { Lane, type Run } from "../../core/lane.ts";
 import type { Sql } from "../ports.ts";
 import type { GroupKey } from "./group-key.ts";
@@ -10,29 +12,29 @@ type EncodedRun = [
   messages: number[],
 ];
 
-/** Seven parameters each, beside the three of the group, of the hundred that a statement may have. */
-const MAX_LANES_A_STATEMENT = 13;
+/** Eight parameters each, beside the three of the group, of the hundred that a statement may have. */
+const MAX_LANES_A_STATEMENT = 12;
 const upserts = new Map<number, string>();
 
 function upsert(lanes: number): string {
   const known = upserts.get(lanes);
   if (known !== undefined) return known;
-  const values = Array.from({ length: lanes }, () => "(?, ?, ?, ?, ?, ?, ?)").join(", ");
+  const values = Array.from({ length: lanes }, () => "(?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
   // SQLite wants a WHERE between a SELECT and ON CONFLICT.
   const text = `INSERT INTO queue_partition_leases (tenant, topic, group_name, partition_key, subscriber, epoch,
-      acquired_at_ms, walked_offset, has_more, runs)
-    SELECT ?1, ?2, ?3, column1, column2, column3, column4, column5, column6, column7 FROM (VALUES ${values})
+      acquired_at_ms, walked_offset, has_more, runs, settled_offsets)
+    SELECT ?1, ?2, ?3, column1, column2, column3, column4, column5, column6, column7, column8 FROM (VALUES ${values})
     WHERE TRUE
     ON CONFLICT (tenant, topic, group_name, partition_key)
     DO UPDATE SET subscriber = excluded.subscriber, epoch = excluded.epoch,
       acquired_at_ms = excluded.acquired_at_ms, walked_offset = excluded.walked_offset,
-      has_more = excluded.has_more, runs = excluded.runs`;
+      has_more = excluded.has_more, runs = excluded.runs, settled_offsets = excluded.settled_offsets`;
   upserts.set(lanes, text);
   return text;
 }
 
 function columns(lane: Lane): (string | number)[] {
-  const { partitionKey, lease, walkedOffset, hasMore, runs } = lane;
+  const { partitionKey, lease, walkedOffset, hasMore, runs, unsaved } = lane;
   return [
     partitionKey,
     lease?.subscriber ?? "",
@@ -41,6 +43,7 @@ function columns(lane: Lane): (string | number)[] {
     walkedOffset,
     hasMore ? 1 : 0,
     encodeRuns(runs),
+    unsaved ? encodeOffsets(intervalsOf(unsaved.toSorted((a, b) => a - b))) : "",
   ];
 }
 
@@ -52,10 +55,11 @@ export class PartitionLeasesTable {
     this.sql = sql;
   }
 
-  load(key: GroupKey): Lane[] {
+  /** `tracksSettled`: the log is outside the object, and lanes note what they settle for the next checkpoint. */
+  load(key: GroupKey, tracksSettled: boolean): Lane[] {
     const rows = this.sql.all(
-      `SELECT partition_key, subscriber, epoch, acquired_at_ms, walked_offset, has_more, runs FROM queue_partition_leases
-       WHERE tenant = ? AND topic = ? AND group_name = ?`,
+      `SELECT partition_key, subscriber, epoch, acquired_at_ms, walked_offset, has_more, runs, settled_offsets
+       FROM queue_partition_leases WHERE tenant = ? AND topic = ? AND group_name = ?`,
       key.tenant,
       key.topic,
       key.group,
@@ -64,6 +68,7 @@ export class PartitionLeasesTable {
       const lane = new Lane(String(row.partition_key), Number(row.walked_offset));
       lane.behind = Number(row.has_more) === 1;
       lane.runs = decodeRuns(String(row.runs));
+      if (tracksSettled) lane.unsaved = offsetsOf(String(row.settled_offsets));
       if (row.subscriber !== "") {
         lane.lease = {
           subscriber: String(row.subscriber),
@@ -102,6 +107,12 @@ export class PartitionLeasesTable {
       key.group,
     );
   }
+}
+
+function offsetsOf(text: string): number[] {
+  return decodeOffsets(text).flatMap(({ first, last }) =>
+    Array.from({ length: last - first + 1 }, (_, place) => first + place),
+  );
 }
 
 /** Offsets as deltas: a run of a hundred messages stays under two kilobytes. */

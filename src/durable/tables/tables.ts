@@ -2,6 +2,7 @@ import type { Sql } from "../ports.ts";
 import { DeliveryStateTable } from "./delivery-state.ts";
 import type { GroupKey } from "./group-key.ts";
 import { GroupProgressTable } from "./group-progress.ts";
+import { KnownOffsetsTable } from "./known-offsets.ts";
 import { PartitionLeasesTable } from "./partition-leases.ts";
 import { SubscriberHeartbeatsTable } from "./subscriber-heartbeats.ts";
 
@@ -11,12 +12,14 @@ export class Tables {
   readonly lanes: PartitionLeasesTable;
   readonly heartbeats: SubscriberHeartbeatsTable;
   readonly groupProgress: GroupProgressTable;
+  readonly knownOffsets: KnownOffsetsTable;
 
   constructor(sql: Sql) {
     this.deliveryState = new DeliveryStateTable(sql);
     this.lanes = new PartitionLeasesTable(sql);
     this.heartbeats = new SubscriberHeartbeatsTable(sql);
     this.groupProgress = new GroupProgressTable(sql);
+    this.knownOffsets = new KnownOffsetsTable(sql);
   }
 
   /** Progress goes last: while it stands, a repeat after a crash knows that there is more to remove. */
@@ -24,6 +27,7 @@ export class Tables {
     this.deliveryState.removeGroup(key);
     this.lanes.removeGroup(key);
     this.heartbeats.removeGroup(key);
+    this.knownOffsets.removeGroup(key);
     this.groupProgress.removeGroup(key);
   }
 }

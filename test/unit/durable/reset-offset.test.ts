@@ -135,7 +135,7 @@ describe("progress in the log", () => {
   test("is written before the object adopts it: a reset that fails there changes nothing", async () => {
     const { bench } = await setup();
     bench.withLog(() => ({
-      saveProgress: async () => {
+      saveReset: async () => {
         throw new Error("the log is gone");
       },
     }));
@@ -150,8 +150,8 @@ describe("progress in the log", () => {
     const [saved] = await bench.log.loadProgress("t", "g", ["k"]);
     expect(saved).toMatchObject({ ackedOffset: at(1), resetEpoch: 1 });
     const generation = saved?.generation ?? 0;
-    const lost = { partitionKey: "k", generation, resetEpoch: 5, ackedOffset: at(4), ackedAbove: "" };
-    await bench.log.saveProgress("t", "g", [lost]);
+    const lost = { partitionKey: "k", generation, resetEpoch: 5, offset: at(4) };
+    await bench.log.saveReset("t", "g", lost);
     await reset(at(2));
     expect(await bench.log.loadProgress("t", "g", ["k"])).toMatchObject([
       { ackedOffset: at(2), resetEpoch: 6 },

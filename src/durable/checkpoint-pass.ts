@@ -1,0 +1,156 @@
+import { type CheckpointRow, nextCheckpoint, type PartitionNow } from "../core/checkpoint.ts";
+import { CHECKPOINT_DELAY_MS, MAX_CHECKPOINT_PARTITIONS } from "../core/dispatch-limits.ts";
+import type { Lane } from "../core/lane.ts";
+import { MAX_CHECKPOINT_BYTES, type PartitionCheckpoint } from "../log/message-log.ts";
+import type { GroupState } from "./group-state.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** Rounds of one pass; what is left is due at once. */
+const MAX_ROUNDS = 20;
+/** Rows remembered, so that saving a partition again needs no look at the row before. */
+const MAX_REMEMBERED = 20_000;
+
+/**
+ * Saves what groups have settled to a log outside the object, so that the loss of the object costs at most the
+ * settlements of the last seconds.
+ *
+ *   settled -> noted in the lane (and its row) -> saved -> forgotten
+ *
+ * A save that failed, or a crash before or after it, repeats the same claims: they are true for ever within a reset
+ * epoch, and the log refuses those of an earlier one. Only what was noted when the row was made is forgotten after
+ * it was saved.
+ */
+export class CheckpointPass {
+  private readonly tenant: Tenant;
+  private readonly running = new Set<string>();
+  /** Rows as they were last saved or read, by group and partition; insertion order, oldest first. */
+  private readonly rows = new Map<string, CheckpointRow | null>();
+
+  constructor(tenant: Tenant) {
+    this.tenant = tenant;
+  }
+
+  /** In the background: neither a command nor the alarm waits for the log. Calls that meet are one. */
+  start(ref: { topic: string; group: string }): void {
+    const name = `${ref.topic}\n${ref.group}`;
+    if (this.running.has(name)) return;
+    this.running.add(name);
+    this.save(ref)
+      .catch((error: unknown) => this.tenant.ports.report("checkpoint", error))
+      .finally(() => this.running.delete(name));
+  }
+
+  /** Resolves when everything noted before is saved, or could not be. Rejects when the log failed. */
+  async save(ref: { topic: string; group: string }): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const group = await this.tenant.group(ref.topic, ref.group);
+      if (!group) return;
+      // A reset, or want of room, made some forget what they had noted.
+      for (const lane of group.unsavedLanes) if (!lane.hasUnsaved) group.unsavedLanes.delete(lane);
+      const lanes = [...group.unsavedLanes].slice(0, MAX_CHECKPOINT_PARTITIONS);
+      group.checkpointAtMs = lanes.length > 0 ? this.tenant.nowMs() + CHECKPOINT_DELAY_MS : null;
+      if (lanes.length === 0) break;
+      await this.saveRound(
+        group,
+        lanes.map(({ partitionKey }) => partitionKey),
+      );
+    }
+    const group = this.tenant.loadedGroup(ref.topic, ref.group);
+    if (group) this.tenant.reschedule(group);
+  }
+
+  /** The log has no rows of these partitions any more. */
+  forgetRows(group: GroupState, partitionKeys: readonly string[]): void {
+    for (const key of partitionKeys) this.rows.delete(this.rowName(group, key));
+  }
+
+  private async saveRound(before: GroupState, keys: readonly string[]): Promise<void> {
+    const { topic, group: name } = before.key;
+    await this.readRows(before, keys);
+    const group = await this.tenant.group(topic, name);
+    if (!group || group.record.generation !== before.record.generation) return;
+    const noted = new Map<string, number>();
+    const saves: PartitionCheckpoint[] = [];
+    const { generation } = group.record;
+    const { resetEpoch } = group.progress;
+    for (const partitionKey of keys) {
+      const lane = group.lane(partitionKey);
+      if (!lane?.unsaved) continue;
+      noted.set(partitionKey, lane.unsaved.length);
+      const known = this.rows.get(this.rowName(group, partitionKey)) ?? null;
+      const row = nextCheckpoint(known, partitionNow(group, lane), MAX_CHECKPOINT_BYTES);
+      if (row) saves.push({ partitionKey, generation, resetEpoch, ...row });
+    }
+    if (saves.length > 0) await this.tenant.log.saveProgress(topic, name, saves);
+    for (const { partitionKey, ackedOffset, unsettled, ackedAbove, due } of saves)
+      this.remember(this.rowName(group, partitionKey), { ackedOffset, unsettled, ackedAbove, due });
+    await this.forget(group, resetEpoch, noted);
+  }
+
+  private async readRows(group: GroupState, keys: readonly string[]): Promise<void> {
+    const missing = keys.filter((key) => !this.rows.has(this.rowName(group, key)));
+    if (missing.length === 0) return;
+    const { generation } = group.record;
+    const { resetEpoch } = group.progress;
+    const found = await this.tenant.log.loadProgress(group.key.topic, group.key.group, missing);
+    for (const key of missing) this.remember(this.rowName(group, key), null);
+    for (const row of found) {
+      if (row.generation !== generation || row.resetEpoch > resetEpoch) continue;
+      const { ackedOffset, unsettled, ackedAbove, due } = row;
+      this.remember(this.rowName(group, row.partitionKey), { ackedOffset, unsettled, ackedAbove, due });
+    }
+  }
+
+  /** What was noted up to the save is in the log now; what came since waits for the next one. */
+  private async forget(
+    stale: GroupState,
+    resetEpoch: number,
+    noted: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const group = await this.tenant.group(stale.key.topic, stale.key.group);
+    if (!group || group.record.generation !== stale.record.generation) return;
+    const emptied: Lane[] = [];
+    for (const [partitionKey, count] of noted) {
+      const lane = group.lane(partitionKey);
+      // After a reset the lane began anew. A reloaded lane has its row's notes, which may be saved twice.
+      if (!lane?.unsaved || group.progress.resetEpoch !== resetEpoch || group !== stale) continue;
+      lane.unsaved.splice(0, count);
+      if (lane.unsaved.length > 0) continue;
+      group.unsavedLanes.delete(lane);
+      if (!lane.hasUnsettled && !lane.lease) emptied.push(lane);
+    }
+    if (emptied.length === 0) return;
+    this.tenant.change(group, (nowMs) => {
+      for (const lane of emptied) {
+        lane.changes.state = true;
+        group.touch(lane, nowMs);
+      }
+    });
+  }
+
+  private rowName({ key, record, progress }: GroupState, partitionKey: string): string {
+    return `${key.topic}\n${key.group}\n${record.generation}\n${progress.resetEpoch}\n${partitionKey}`;
+  }
+
+  private remember(name: string, row: CheckpointRow | null): void {
+    this.rows.delete(name);
+    this.rows.set(name, row);
+    if (this.rows.size <= MAX_REMEMBERED) return;
+    const [oldest] = this.rows.keys();
+    if (oldest !== undefined) this.rows.delete(oldest);
+  }
+}
+
+function partitionNow(group: GroupState, lane: Lane): PartitionNow {
+  const { scanOffset, due } = group.progress;
+  const readThrough = lane.hasMore ? lane.walkedOffset : scanOffset;
+  const unsettled: number[] = [];
+  for (const run of lane.runs) for (const { offset } of run.messages) unsettled.push(offset);
+  for (const { offset } of lane.exceptions) unsettled.push(offset);
+  return {
+    completeOffset: Math.min(group.known.sureOffset, readThrough),
+    unsettled: unsettled.sort((a, b) => a - b),
+    settled: lane.unsaved ?? [],
+    due,
+  };
+}
