@@ -40,6 +40,16 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        test: {
+          name: "vitess",
+          include: ["test/vitess/**/*.test.ts"],
+          testTimeout: LIVE_TIMEOUT_MS,
+          hookTimeout: LIVE_TIMEOUT_MS,
+          // Each file has a MariaDB of its own.
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });

@@ -11,4 +11,8 @@ export const PROGRAMS = {
   lint: ["node_modules/@biomejs/biome/bin/biome", "check"],
   format: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"],
   "schema:object": ["scripts/embed-schema.ts"],
+  "test:vitess": ["scripts/test.ts", "vitess"],
+  gateway: ["scripts/gateway.ts"],
+  schema: ["scripts/schema.ts"],
+  "lint:shards": ["scripts/lint-shards.ts"],
 };

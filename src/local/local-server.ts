@@ -2,12 +2,13 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { LogConfig } from "../log/log-config.ts";
 import { EVERY_TENANT, mintToken, SCOPES } from "./access-token.ts";
 import { DataFolder } from "./data-folder.ts";
-import { DEFAULT_HOST, DEFAULT_TENANTS, hostInUrl, isLoopback } from "./settings.ts";
+import { DEFAULT_HOST, DEFAULT_TENANTS, hostInUrl, isLoopback, logVariablesOf, readLog } from "./settings.ts";
 import { StartRefusal } from "./start-refusal.ts";
 import { bundleWorker } from "./worker-bundle.ts";
-import { CONFIG_NAME, type SocketName, workerdConfig } from "./workerd-config.ts";
+import { CONFIG_NAME, type NetworkReach, type SocketName, workerdConfig } from "./workerd-config.ts";
 import { type OutputListener, type WorkerdExit, WorkerdProcess } from "./workerd-process.ts";
 
 const SOCKETS: readonly SocketName[] = ["http", "cron"];
@@ -31,7 +32,7 @@ export interface LocalServerOptions {
   authSecret?: string | null;
   /** No tokens needed; for a loopback host only. */
   authOff?: boolean;
-  /** Further text variables of the Worker. */
+  /** Further text variables of the Worker; those of the log decide what it may connect to. */
   env?: Readonly<Record<string, string>>;
   /** Another Worker than the product's, absolute. */
   entry?: string;
@@ -74,6 +75,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   if (options.authOff && !isLoopback(host)) {
     throw new StartRefusal(`AUTH=off is allowed on a loopback host only, and the host is ${host}`);
   }
+  const log = readLog(logVariablesOf(options.env ?? {}));
   const data = new DataFolder(resolve(options.dataDir));
   try {
     const secret = options.authSecret ?? data.secret();
@@ -83,6 +85,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       address: `${hostInUrl(host)}:${port}`,
       objectsPath: data.objectsPath,
       variables: variablesOf(options, host, secret),
+      network: reachOf(log),
     });
     writeFileSync(configPath, config, { mode: 0o600 });
     const token = await mintToken(
@@ -128,6 +131,12 @@ function variablesOf(options: LocalServerOptions, host: string, secret: string):
     ...options.env,
     AUTH_SECRET: secret,
   };
+}
+
+/** The Worker connects to its database and to nothing else. */
+function reachOf(log: LogConfig): NetworkReach {
+  if (log.kind === "object") return ["public"];
+  return log.isLoopback ? ["local"] : ["private", "public"];
 }
 
 /** Asks the system rather than the runtime, whose own failure to listen is a stack in its log. */

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
 import { tenantProblem } from "../core/names.ts";
+import { type LogConfig, type LogVariables, readLogConfig } from "../log/log-config.ts";
 import { StartRefusal } from "./start-refusal.ts";
 
 export const DEFAULT_PORT = 8787;
@@ -18,15 +19,29 @@ export interface LocalSettings {
   /** null: the one kept in the data folder. */
   authSecret: string | null;
   authOff: boolean;
+  log: LogConfig;
+  /** Those of the log that are set, for the Worker. */
+  logVariables: LogVariables;
 }
 
-/** Reads PORT, HOST, FAIRLANE_DATA, MQ_TENANTS, AUTH_SECRET and AUTH; an empty one counts as absent. */
+/** The variables of the log; the local server hands them to the Worker. */
+const LOG_VARIABLES = [
+  "MESSAGE_LOG",
+  "DATABASE_URL",
+  "DATABASE_HOST",
+  "DATABASE_USERNAME",
+  "DATABASE_PASSWORD",
+  "COMMIT_HORIZON_MS",
+] as const satisfies readonly (keyof LogVariables)[];
+
+/** Reads PORT, HOST, FAIRLANE_DATA, MQ_TENANTS, AUTH_SECRET, AUTH and the log's; an empty one counts as absent. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): LocalSettings {
   const host = env.HOST || DEFAULT_HOST;
   if (!isIPv4(host) && !isIPv6(host) && host !== "localhost") {
     throw new StartRefusal(`HOST ${JSON.stringify(host)} must be an IP address or localhost`);
   }
   const authOff = readAuth(env.AUTH || "", host);
+  const logVariables = logVariablesOf(env);
   return {
     host,
     port: readPort(env.PORT || String(DEFAULT_PORT)),
@@ -34,6 +49,8 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     tenants: env.MQ_TENANTS ? readTenants(env.MQ_TENANTS) : DEFAULT_TENANTS,
     authSecret: env.AUTH_SECRET || null,
     authOff,
+    log: readLog(logVariables),
+    logVariables,
   };
 }
 
@@ -65,6 +82,19 @@ function readTenants(text: string): string[] {
     }
   }
   return tenants;
+}
+
+export function logVariablesOf(env: Readonly<Record<string, string | undefined>>): LogVariables {
+  const variables: LogVariables = {};
+  for (const name of LOG_VARIABLES) if (env[name]) variables[name] = env[name];
+  return variables;
+}
+
+/** Throws a StartRefusal. */
+export function readLog(variables: LogVariables): LogConfig {
+  const read = readLogConfig(variables);
+  if (!read.ok) throw new StartRefusal(read.reason);
+  return read.log;
 }
 
 function readAuth(auth: string, host: string): boolean {

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { type LogConfig, SAFE_COMMIT_HORIZON_MS } from "../log/log-config.ts";
 import { fireEachMinute } from "./cron-clock.ts";
+import { checkDatabase } from "./database-check.ts";
 import { type LocalServer, type LocalServerOptions, startLocalServer } from "./local-server.ts";
-import { readSettings } from "./settings.ts";
+import { type LocalSettings, readSettings } from "./settings.ts";
 import { StartRefusal } from "./start-refusal.ts";
 import { welcome } from "./welcome.ts";
 
@@ -16,7 +18,12 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env);
   if (settings.authOff)
     complain("WARNING: AUTH=off, anyone who reaches this port may do anything: no token is asked for");
-  const server = await startSoon({ ...settings, onOutput: (stream, text) => process[stream].write(text) });
+  await checkLog(settings);
+  const server = await startSoon({
+    ...settings,
+    env: { ...settings.logVariables },
+    onOutput: (stream, text) => process[stream].write(text),
+  });
   let stopping = false;
   const stopCron = fireEachMinute(server.fireCron, Date.now, complain);
   const stop = () => {
@@ -37,7 +44,7 @@ async function main(): Promise<void> {
   // It may have gone while the server started, when nobody listened yet.
   if (process.env.FAIRLANE_CHANNEL === "ipc" && !process.connected) orphaned();
   process.channel?.unref();
-  process.stdout.write(describe(server, settings.tenants));
+  process.stdout.write(describe(server, settings));
 
   const exit = await server.exited;
   stopCron();
@@ -62,10 +69,24 @@ async function startSoon(options: LocalServerOptions): Promise<LocalServer> {
   }
 }
 
-function describe(server: LocalServer, tenants: readonly string[]): string {
+/** A server without its database would start and answer 503 to everything: better not to start. */
+async function checkLog({ log, tenants }: LocalSettings): Promise<void> {
+  if (log.kind === "object") return;
+  if (log.commitHorizonMs < SAFE_COMMIT_HORIZON_MS) {
+    complain(
+      `WARNING: COMMIT_HORIZON_MS=${log.commitHorizonMs} is under ${SAFE_COMMIT_HORIZON_MS}: a message that the database commits later than that may be skipped`,
+    );
+  }
+  await checkDatabase(log, tenants[0] as string);
+}
+
+function describe(
+  server: LocalServer,
+  { tenants, log }: { tenants: readonly string[]; log: LogConfig },
+): string {
   const manifest = readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
-  return welcome({ ...server, version, tenants, tokenPath: join(server.dataDir, "token") });
+  return welcome({ ...server, version, tenants, log, tokenPath: join(server.dataDir, "token") });
 }
 
 function complain(line: string): void {

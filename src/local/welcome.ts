@@ -1,10 +1,12 @@
 import { relative } from "node:path";
+import type { LogConfig } from "../log/log-config.ts";
 
 export interface WelcomeFacts {
   version: string;
   url: string;
   tenants: readonly string[];
   dataDir: string;
+  log: LogConfig;
   token: string;
   tokenPath: string;
 }
@@ -22,6 +24,7 @@ export function welcome(facts: WelcomeFacts): string {
 
   tenants   ${facts.tenants.join(", ")}
   data      ${facts.dataDir}
+  log       ${logShown(facts.log)}
   token     ${facts.token}
             every tenant and scope; kept in ${shown(facts.tokenPath)}
 
@@ -35,6 +38,12 @@ curl -sS ${topic}/groups/billing/settle ${headers} -d "$(sed -n '${toSettlement}
 
 Ctrl-C stops the server; the data stays.
 `;
+}
+
+function logShown(log: LogConfig): string {
+  return log.kind === "object"
+    ? "object: messages are in the data folder"
+    : `vitess: messages are at ${log.hostShown}`;
 }
 
 /** A path as one word of a POSIX shell, also inside $( ) within double quotes. */

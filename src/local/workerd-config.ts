@@ -17,10 +17,15 @@ export interface WorkerdConfig {
   objectsPath: string;
   /** Text variables of the Worker. */
   variables: Readonly<Record<string, string>>;
+  /** What the Worker may connect to. */
+  network: NetworkReach;
 }
 
+/** Addresses as the runtime sorts them; by its own default it allows public ones only. */
+export type NetworkReach = readonly ("local" | "private" | "public")[];
+
 /** The runtime's configuration, to stand beside the bundle. */
-export function workerdConfig({ address, objectsPath, variables }: WorkerdConfig): string {
+export function workerdConfig({ address, objectsPath, variables, network }: WorkerdConfig): string {
   const bindings = [
     ...Object.entries(OBJECT_CLASSES).map(
       ([name, className]) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`,
@@ -36,6 +41,7 @@ export function workerdConfig({ address, objectsPath, variables }: WorkerdConfig
 const ${CONFIG_NAME} :Workerd.Config = (
   services = [
     (name = "worker", worker = .worker),
+    (name = "internet", network = (allow = [${network.map(text).join(", ")}], tlsOptions = (trustBrowserCas = true))),
     (name = "objects", disk = (path = ${text(objectsPath)}, writable = true)),
   ],
   sockets = [

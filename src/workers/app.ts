@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { operationList } from "../protocol/operations.ts";
+import { type ServicesOutcome, servicesOf } from "./compose.ts";
 import type { Env } from "./env.ts";
 import type { AnyRoute } from "./http/call.ts";
 import { handle, readyServices } from "./http/handle.ts";
@@ -9,21 +10,24 @@ import { routes } from "./routes/routes.ts";
 
 type AppContext = Context<{ Bindings: Env }>;
 
-/** The HTTP side of the Worker: each operation of the API at its path. */
-export function makeApp(): Hono<{ Bindings: Env }> {
+/**
+ * The HTTP side of the Worker: each operation of the API at its path. `servicesFor` says what its routes work with,
+ * by the bindings that a request comes with.
+ */
+export function makeApp(servicesFor: (env: Env) => ServicesOutcome = servicesOf): Hono<{ Bindings: Env }> {
   const app = new Hono<{ Bindings: Env }>();
   for (const [id, operation] of operationList()) {
     const route = routes[id] as AnyRoute;
     app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), (c) =>
       handle(operation, route, {
         request: c.req.raw,
-        env: c.env,
+        services: servicesFor(c.env),
         context: c.executionCtx,
         params: c.req.param(),
       }),
     );
   }
-  app.notFound(noSuchCall);
+  app.notFound((c) => noSuchCall(c, servicesFor(c.env)));
   app.onError((error, c) => {
     const requestId = requestIdOf(c.req.raw.headers);
     return problemResponse(failureOf(error, requestId), requestId);
@@ -35,10 +39,10 @@ export function makeApp(): Hono<{ Bindings: Env }> {
  * The API has no 405: a path that is known under other methods is not found under this one, and says in
  * `Allow` what it takes. OPTIONS asks for just that.
  */
-function noSuchCall(c: AppContext): Response {
+function noSuchCall(c: AppContext, services: ServicesOutcome): Response {
   const requestId = requestIdOf(c.req.raw.headers);
   try {
-    readyServices(c.env, requestId);
+    readyServices(services, requestId);
   } catch (error) {
     return problemResponse(failureOf(error, requestId), requestId);
   }

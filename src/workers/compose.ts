@@ -1,15 +1,16 @@
-import type { AppendOutcome } from "../log/message-log.ts";
-import type { PublishInput, TenantCalls } from "../protocol/tenant-calls.ts";
+import { makeVitessLogs } from "../log/compose.ts";
+import { type LogConfig, SAFE_COMMIT_HORIZON_MS } from "../log/log-config.ts";
+import type { TenantCalls } from "../protocol/tenant-calls.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import { Hints } from "./hints.ts";
 import { TokenVerifier } from "./http/auth.ts";
+import { platformAfter } from "./http/deadline.ts";
 import { TenantCaller } from "./http/tenant-caller.ts";
+import { logLine } from "./log-line.ts";
+import { MessageReader, type OutsideLogs } from "./message-reader.ts";
+import { HintedPublish, ObjectPublish, type PublishLog } from "./publish-log.ts";
 import bundledTenants from "./tenants.json" with { type: "json" };
-
-/** How a publish reaches the tenant's log. */
-export interface PublishLog {
-  append(tenant: string, input: PublishInput): Promise<AppendOutcome>;
-}
 
 /** What the routes work with; one for each set of bindings. */
 export interface Services {
@@ -18,7 +19,11 @@ export interface Services {
   verifier: TokenVerifier | null;
   tenants: TenantCaller;
   publishLog: PublishLog;
+  /** null where the tenant object holds the log: its replies have the messages in them. */
+  reader: MessageReader | null;
 }
+
+export type LogServices = Pick<Services, "publishLog" | "reader">;
 
 export type ServicesOutcome = { ok: true; services: Services } | { ok: false; reason: string };
 
@@ -40,15 +45,34 @@ function compose(env: Env): ServicesOutcome {
   const { config } = read;
   const tenants = new TenantCaller((tenant) => tenantStub(env, tenant));
   const verifier = config.authSecret === null ? null : new TokenVerifier(config.authSecret);
-  return { ok: true, services: { config, verifier, tenants, publishLog: publishLogOf(config, tenants) } };
+  return { ok: true, services: { config, verifier, tenants, ...logServices(config.log, tenants) } };
 }
 
-/** The one place that knows which logs there are. */
-function publishLogOf(config: Config, tenants: TenantCaller): PublishLog {
-  switch (config.messageLog) {
+function logServices(log: LogConfig, tenants: TenantCaller): LogServices {
+  switch (log.kind) {
     case "object":
-      return { append: (tenant, input) => tenants.call(tenant, "publish", input) };
+      return { publishLog: new ObjectPublish(tenants), reader: null };
+    case "vitess": {
+      const { commitHorizonMs } = log;
+      if (commitHorizonMs < SAFE_COMMIT_HORIZON_MS) {
+        logLine("warn", "commit-horizon-short", { commitHorizonMs, safeFromMs: SAFE_COMMIT_HORIZON_MS });
+      }
+      return outsideLogServices(makeVitessLogs(log), tenants);
+    }
   }
+}
+
+/** For a log that is not in the tenant object. */
+export function outsideLogServices(logOf: OutsideLogs, tenants: TenantCaller): LogServices {
+  const hints = new Hints({
+    notify: (tenant, input, deadlineMs) => tenants.call(tenant, "notify", input, deadlineMs),
+    nowMs: () => Date.now(),
+    after: platformAfter,
+  });
+  return {
+    publishLog: new HintedPublish(logOf, hints, platformAfter),
+    reader: new MessageReader(logOf, platformAfter),
+  };
 }
 
 /** The stub has the object's methods; the platform's type for it forgets what `Outcome` holds. */

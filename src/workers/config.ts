@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type LogConfig, readLogConfig } from "../log/log-config.ts";
 import type { Env } from "./env.ts";
 import { readTenants } from "./tenants.ts";
 
@@ -8,7 +9,7 @@ export interface Config {
   /** null: authorisation is off. */
   authSecret: string | null;
   gcIntervalMs: number;
-  messageLog: "object";
+  log: LogConfig;
 }
 
 export type ConfigOutcome = { ok: true; config: Config } | { ok: false; reason: string };
@@ -20,7 +21,6 @@ const variables = z.object({
   AUTH_SECRET: z.string().optional(),
   AUTH: z.enum(["on", "off"], "AUTH must be on or off").default("on"),
   FAIRLANE_LOOPBACK: z.string().optional(),
-  MESSAGE_LOG: z.enum(["object"], "MESSAGE_LOG must be object").default("object"),
   GC_INTERVAL_MS: z
     .string()
     .regex(/^[1-9][0-9]{0,11}$/, "GC_INTERVAL_MS must be a number of milliseconds")
@@ -32,11 +32,13 @@ const variables = z.object({
 export function readConfig(env: Partial<Env>, bundled: unknown): ConfigOutcome {
   const read = variables.safeParse(env);
   if (!read.success) return { ok: false, reason: read.error.issues.map(({ message }) => message).join("; ") };
-  const { MQ_TENANTS, AUTH_SECRET, AUTH, FAIRLANE_LOOPBACK, MESSAGE_LOG, GC_INTERVAL_MS } = read.data;
+  const { MQ_TENANTS, AUTH_SECRET, AUTH, FAIRLANE_LOOPBACK, GC_INTERVAL_MS } = read.data;
   if (AUTH === "off" && FAIRLANE_LOOPBACK !== "true") {
     return { ok: false, reason: "AUTH=off is allowed only for a server bound to loopback" };
   }
   if (AUTH === "on" && !AUTH_SECRET) return { ok: false, reason: "AUTH_SECRET is not set" };
+  const logRead = readLogConfig(env);
+  if (!logRead.ok) return logRead;
   let tenants: ReadonlySet<string>;
   try {
     tenants = readTenants(MQ_TENANTS, bundled);
@@ -49,7 +51,7 @@ export function readConfig(env: Partial<Env>, bundled: unknown): ConfigOutcome {
       tenants,
       authSecret: AUTH === "off" ? null : (AUTH_SECRET as string),
       gcIntervalMs: GC_INTERVAL_MS,
-      messageLog: MESSAGE_LOG,
+      log: logRead.log,
     },
   };
 }

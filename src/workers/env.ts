@@ -1,8 +1,9 @@
 import type { GcRegistry } from "../durable/gc-registry.ts";
 import type { TenantObject } from "../durable/tenant-object.ts";
+import type { LogVariables } from "../log/log-config.ts";
 
 /** The Worker's bindings and variables, as wrangler.toml and the local server name them. */
-export interface Env {
+export interface Env extends LogVariables {
   TENANT: DurableObjectNamespace<TenantObject>;
   GC_REGISTRY: DurableObjectNamespace<GcRegistry>;
   /** Names between commas; absent: the bundled tenants.json. */
@@ -13,8 +14,6 @@ export interface Env {
   AUTH?: string;
   /** "true" where the server listens on loopback only. */
   FAIRLANE_LOOPBACK?: string;
-  /** Which log holds the messages; "object" if absent. */
-  MESSAGE_LOG?: string;
   /** How often each tenant is collected, in milliseconds; ten minutes if absent. */
   GC_INTERVAL_MS?: string;
 }

@@ -7,6 +7,8 @@ const CONTRACT = "src/log/message-log.ts";
 /** Has the version, which is said in one place. */
 const MANIFEST = "package.json";
 const PORTS = "src/durable/ports.ts";
+/** What the variables say of the log: the Worker, the object and the local server read it. */
+const LOG_CONFIG = "src/log/log-config.ts";
 
 interface Rule {
   /** The part that the rule is for: a folder, or one file. */
@@ -24,7 +26,13 @@ const RULES: readonly Rule[] = [
   { of: "src/protocol/", values: ["src/core/"], types: [CONTRACT] },
   { of: "src/log/object/", values: ["src/core/", CONTRACT], types: [PORTS] },
   { of: "src/log/vitess/", values: ["src/core/", CONTRACT] },
+  { of: LOG_CONFIG, values: ["src/core/"], types: ["src/log/vitess/"] },
   // Only what wires a part says which log it is.
+  {
+    of: "src/log/compose.ts",
+    values: ["src/core/", CONTRACT, LOG_CONFIG, "src/log/object/", "src/log/vitess/"],
+    types: [PORTS],
+  },
   { of: "src/durable/tenant-object.ts", values: ["src/core/", "src/protocol/", "src/log/", "src/durable/"] },
   {
     of: "src/durable/",
@@ -34,15 +42,20 @@ const RULES: readonly Rule[] = [
   // The entry exports the object's classes, as the platform wants it.
   {
     of: "src/workers/index.ts",
-    values: ["src/core/", "src/protocol/", CONTRACT, "src/workers/", "src/durable/"],
+    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG, "src/workers/", "src/durable/"],
   },
   { of: "src/workers/compose.ts", values: ["src/core/", "src/protocol/", "src/log/", "src/workers/"] },
-  { of: "src/workers/", values: ["src/core/", "src/protocol/", CONTRACT], types: ["src/durable/"] },
+  {
+    of: "src/workers/",
+    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG],
+    types: ["src/durable/"],
+  },
   { of: "src/client/", values: ["src/core/", "src/protocol/"] },
   { of: "src/cli/", values: ["src/core/", "src/protocol/", "src/client/"] },
   { of: "src/splitting/", values: ["src/core/", "src/protocol/", "src/client/"] },
   { of: "src/gateway/", values: ["src/core/"] },
-  { of: "src/local/", values: ["src/core/", "src/protocol/"] },
+  // The database is looked for before the server starts.
+  { of: "src/local/", values: ["src/core/", "src/protocol/", LOG_CONFIG, "src/log/vitess/"] },
 ];
 
 const files = sourceFiles();

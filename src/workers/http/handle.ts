@@ -1,8 +1,7 @@
 import { type Failure, fail } from "../../core/failure.ts";
 import { MAX_REQUEST_BYTES } from "../../core/limits.ts";
 import type { BodySpec, Operation } from "../../protocol/operation.ts";
-import { type Services, servicesOf } from "../compose.ts";
-import type { Env } from "../env.ts";
+import type { Services, ServicesOutcome } from "../compose.ts";
 import { logLine } from "../log-line.ts";
 import { checkGrant } from "./auth.ts";
 import type { AnyRoute } from "./call.ts";
@@ -14,7 +13,7 @@ import { checkParams, readJson, readQuery } from "./validate.ts";
 /** What a request comes with. */
 export interface Arrival {
   request: Request;
-  env: Env;
+  services: ServicesOutcome;
   context: Pick<ExecutionContext, "waitUntil">;
   /** Percent-decoded. */
   params: Record<string, string>;
@@ -31,7 +30,7 @@ export async function handle(operation: Operation, route: AnyRoute, arrival: Arr
   const { request } = arrival;
   const requestId = requestIdOf(request.headers);
   try {
-    const services = readyServices(arrival.env, requestId);
+    const services = readyServices(arrival.services, requestId);
     const response = await carryOut(operation, route, arrival, services, requestId);
     response.headers.set("x-request-id", requestId);
     return response;
@@ -43,8 +42,7 @@ export async function handle(operation: Operation, route: AnyRoute, arrival: Arr
 }
 
 /** A Worker that is not configured answers nothing at all; the log says why. */
-export function readyServices(env: Env, requestId: string): Services {
-  const outcome = servicesOf(env);
+export function readyServices(outcome: ServicesOutcome, requestId: string): Services {
   if (outcome.ok) return outcome.services;
   logLine("error", "configuration-invalid", { requestId, reason: outcome.reason });
   fail("internal", "the Worker is not configured");

@@ -1,5 +1,6 @@
 import { FairlaneError } from "../../core/failure.ts";
 import type { Outcome, TenantCalls } from "../../protocol/tenant-calls.ts";
+import { type After, beforeDeadline, DeadlinePassed, pause, platformAfter } from "./deadline.ts";
 
 export type CallName = keyof TenantCalls;
 export type CallInput<Name extends CallName> = Parameters<TenantCalls[Name]>[1];
@@ -27,25 +28,17 @@ const IDEMPOTENT: ReadonlySet<CallName> = new Set<CallName>([
   "leases",
   "deadLetters",
   "giveBack",
+  "reportReads",
 ]);
 
 /** Time as the caller sees it; tests pass their own. */
 export interface Timing {
-  /** Runs `task` once after `delayMs`; the returned function cancels it. */
-  after(delayMs: number, task: () => void): () => void;
+  after: After;
   /** 0 to 1. */
   random(): number;
 }
 
-export const platformTiming: Timing = {
-  after: (delayMs, task) => {
-    const timer = setTimeout(task, delayMs);
-    return () => clearTimeout(timer);
-  },
-  random: Math.random,
-};
-
-class DeadlinePassed extends Error {}
+export const platformTiming: Timing = { after: platformAfter, random: Math.random };
 
 /** Calls tenant objects, with a deadline and the platform's rule for trying again. */
 export class TenantCaller {
@@ -74,12 +67,12 @@ export class TenantCaller {
         if (error instanceof FairlaneError) throw error;
         const mayRetry = IDEMPOTENT.has(name) && attempt < MAX_RETRIES && isRetryable(error);
         if (!mayRetry) throw asFailure(error);
-        await this.pause(RETRY_PAUSE_MS * 2 ** attempt * (0.5 + this.timing.random()));
+        await pause(RETRY_PAUSE_MS * 2 ** attempt * (0.5 + this.timing.random()), this.timing.after);
       }
     }
   }
 
-  private async callOnce(
+  private callOnce(
     tenant: string,
     name: CallName,
     input: unknown,
@@ -90,21 +83,7 @@ export class TenantCaller {
       CallName,
       (tenant: string, input: unknown) => Promise<Outcome<unknown>>
     >;
-    let cancel = () => {};
-    const deadline = new Promise<never>((_, reject) => {
-      cancel = this.timing.after(deadlineMs, () => reject(new DeadlinePassed()));
-    });
-    try {
-      return await Promise.race([stub[name](tenant, input), deadline]);
-    } finally {
-      cancel();
-    }
-  }
-
-  private pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.timing.after(delayMs, resolve);
-    });
+    return beforeDeadline(stub[name](tenant, input), deadlineMs, this.timing.after);
   }
 }
 

@@ -1,7 +1,9 @@
+import { fail } from "../../core/failure.ts";
 import type { operations } from "../../protocol/operations.ts";
 import { messagesReplyText, messageText } from "../../protocol/reply-text.ts";
 import type { Route } from "../http/call.ts";
 import { jsonResponse, jsonTextResponse, noContent } from "../http/json-response.ts";
+import type { MessageReader } from "../message-reader.ts";
 
 type Operations = typeof operations;
 
@@ -23,9 +25,17 @@ export const listMessages: Route<Operations["listMessages"]> = async ({
 
 export const getMessage: Route<Operations["getMessage"]> = async ({ services, tenant, params, query }) => {
   const { topic } = params;
-  const message = await services.tenants.call(tenant, "getMessage", { topic, ...query });
-  return jsonTextResponse(messageText(topic, message));
+  const view = await services.tenants.call(tenant, "getMessage", { topic, ...query });
+  const body = view.body ?? (await readBody(services.reader, tenant, topic, view.offset));
+  return jsonTextResponse(messageText(topic, { ...view, body }));
 };
+
+/** Of a message that the object found a moment ago. */
+async function readBody(reader: MessageReader | null, tenant: string, topic: string, offset: number) {
+  if (reader === null) throw new Error("the object left out a body that it holds");
+  const message = await reader.readMessage({ tenant, topic }, offset);
+  return message?.body ?? fail("not-found", `topic ${topic} has no message of this ID and partition key`);
+}
 
 export const deleteMessage: Route<Operations["deleteMessage"]> = async ({
   services,

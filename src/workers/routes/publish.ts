@@ -32,7 +32,7 @@ export const publishRaw: Route<typeof operations.publishRaw> = async (call) => {
 
 async function append(call: PublishCall, messages: NewMessage[], made: MadeIds): Promise<Response> {
   const { topic } = call.params;
-  const { results } = await call.services.publishLog.append(call.tenant, { topic, messages });
+  const { results } = await call.services.publishLog.append(call.tenant, { topic, messages }, call.waitUntil);
   const replies = messages.map(({ id, partitionKey }, i) => ({
     id,
     partitionKey,

@@ -22,9 +22,20 @@ describe("settings of the local server", () => {
       tenants: ["demo", "acme", "globex"],
       authSecret: null,
       authOff: false,
+      log: { kind: "object" },
+      logVariables: {},
     };
     expect(readSettings({})).toEqual(defaults);
-    const empty = { HOST: "", PORT: "", FAIRLANE_DATA: "", MQ_TENANTS: "", AUTH_SECRET: "", AUTH: "" };
+    const empty = {
+      HOST: "",
+      PORT: "",
+      FAIRLANE_DATA: "",
+      MQ_TENANTS: "",
+      AUTH_SECRET: "",
+      AUTH: "",
+      MESSAGE_LOG: "",
+      DATABASE_URL: "",
+    };
     expect(readSettings(empty)).toEqual(defaults);
   });
 
@@ -43,6 +54,8 @@ describe("settings of the local server", () => {
       tenants: ["a", "b-2", "c.d"],
       authSecret: "s",
       authOff: false,
+      log: { kind: "object" },
+      logVariables: {},
     });
   });
 
@@ -77,6 +90,34 @@ describe("settings of the local server", () => {
     expect(refusal({ AUTH: "off", HOST: "0.0.0.0" })).toContain("loopback");
     expect(refusal({ AUTH: "off", HOST: "192.168.0.7" })).toContain("loopback");
     for (const word of ["OFF", "false", "no", "on"]) expect(refusal({ AUTH: word })).toContain("must be off");
+  });
+
+  test("choose the log, and hand its variables on", () => {
+    const variables = {
+      MESSAGE_LOG: "vitess",
+      DATABASE_URL: "http://u:p@127.0.0.1:3900",
+      COMMIT_HORIZON_MS: "5000",
+    };
+    expect(readSettings({ ...variables, DATABASE_HOST: "", PATH: "/bin" })).toMatchObject({
+      log: { kind: "vitess", hostShown: "127.0.0.1:3900", commitHorizonMs: 5000 },
+      logVariables: variables,
+    });
+    expect(Object.keys(readSettings({ ...variables, PATH: "/bin" }).logVariables)).toEqual(
+      Object.keys(variables),
+    );
+  });
+
+  test.each([
+    [{ MESSAGE_LOG: "mysql" }, "MESSAGE_LOG"],
+    [{ MESSAGE_LOG: "vitess" }, "DATABASE_URL"],
+    [{ MESSAGE_LOG: "vitess", DATABASE_URL: "http://u:secret@db.example" }, "DATABASE_URL"],
+    [
+      { MESSAGE_LOG: "vitess", DATABASE_URL: "http://u:secret@127.0.0.1", COMMIT_HORIZON_MS: "1" },
+      "COMMIT_HORIZON_MS",
+    ],
+  ])("refuse %j", (env, name) => {
+    expect(refusal(env)).toContain(name);
+    expect(refusal(env)).not.toContain("secret");
   });
 
   test("know a loopback host", () => {

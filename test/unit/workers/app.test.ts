@@ -110,7 +110,7 @@ describe("paths and methods", () => {
 
 describe("publishing", () => {
   const results = (...duplicates: boolean[]) =>
-    ok({ results: duplicates.map((duplicate) => ({ duplicate })), stored: null });
+    ok({ results: duplicates.map((duplicate) => ({ duplicate })), stored: null, late: false });
 
   test("answers in request order; a made ID is never a duplicate, even where the call was carried out twice", async () => {
     const { demo } = makeEdge(() => results(true, true));
@@ -175,7 +175,8 @@ describe("a Worker that is not configured", () => {
     [{ AUTH: "off" }, "loopback"],
     [{ AUTH_SECRET: "" }, "AUTH_SECRET"],
     [{ MQ_TENANTS: "A" }, "MQ_TENANTS"],
-    [{ MESSAGE_LOG: "vitess" }, "MESSAGE_LOG"],
+    [{ MESSAGE_LOG: "mysql" }, "MESSAGE_LOG"],
+    [{ MESSAGE_LOG: "vitess" }, "DATABASE_URL"],
   ])("%j: answers 500 to every request, and the log says why", async (variables, reason) => {
     const { send, calls } = makeEdge(() => ok({}), variables);
     for (const path of ["/healthz", "/openapi.json", "/nothing", "/v1/tenants/demo/topics"]) {

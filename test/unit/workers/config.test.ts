@@ -73,6 +73,6 @@ test.each([
 });
 
 test("defaults", () => {
-  expect(readConfig(good, [])).toMatchObject({ config: { gcIntervalMs: 600_000, messageLog: "object" } });
+  expect(readConfig(good, [])).toMatchObject({ config: { gcIntervalMs: 600_000, log: { kind: "object" } } });
   expect(readConfig({ ...good, GC_INTERVAL_MS: "50" }, [])).toMatchObject({ config: { gcIntervalMs: 50 } });
 });

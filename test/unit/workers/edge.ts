@@ -1,6 +1,8 @@
 import { sign } from "hono/jwt";
+import type { MessageLog } from "../../../src/log/message-log.ts";
 import type { Outcome, TenantCalls } from "../../../src/protocol/tenant-calls.ts";
 import { makeApp } from "../../../src/workers/app.ts";
+import { outsideLogServices, servicesOf } from "../../../src/workers/compose.ts";
 import type { Env } from "../../../src/workers/env.ts";
 
 export const SECRET = "a-secret-of-the-tests";
@@ -17,9 +19,13 @@ export type Answer = (call: TenantCall) => Promise<Outcome<unknown>> | Outcome<u
 
 /**
  * The edge with a tenant binding that answers what the test says: the place where the platform would carry
- * a call to an object.
+ * a call to an object. With `logOf`, the tenants' logs are outside their objects.
  */
-export function makeEdge(answer: Answer, variables: Partial<Env> = {}) {
+export function makeEdge(
+  answer: Answer,
+  variables: Partial<Env> = {},
+  logOf: ((tenant: string) => MessageLog) | null = null,
+) {
   const calls: TenantCall[] = [];
   const waits: Promise<unknown>[] = [];
   const stub = (tenant: string) =>
@@ -35,7 +41,12 @@ export function makeEdge(answer: Answer, variables: Partial<Env> = {}) {
       },
     );
   const env = { AUTH_SECRET: SECRET, MQ_TENANTS: "demo,acme", TENANT: { getByName: stub }, ...variables };
-  const app = makeApp();
+  const app = makeApp((bindings) => {
+    const outcome = servicesOf(bindings);
+    if (!outcome.ok || logOf === null) return outcome;
+    const { services } = outcome;
+    return { ok: true, services: { ...services, ...outsideLogServices(logOf, services.tenants) } };
+  });
   const context = { waitUntil: (work: Promise<unknown>) => void waits.push(work) } as ExecutionContext;
 
   async function send(

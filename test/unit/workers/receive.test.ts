@@ -19,7 +19,8 @@ const delivery = (more: Partial<DeliveryView> = {}): DeliveryView => ({
   deadLetter: null,
   ...more,
 });
-const reply = (...deliveries: DeliveryView[]) => ok({ deliveries, partitions: ["k"], partitionsHeld: 1 });
+const reply = (...deliveries: DeliveryView[]) =>
+  ok({ deliveries, grants: [], partitions: ["k"], partitionsHeld: 1 });
 const RECEIVE = "topics/t/groups/g/receive";
 
 let lines: string[];
@@ -236,6 +237,7 @@ describe("the size of the reply", () => {
     const body = `"${"é".repeat(100)}"`;
     const take = {
       deliveries: [delivery({ body }), delivery({ body })],
+      grants: [],
       partitions: ["é"],
       partitionsHeld: 1,
     };
