@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
+import { mariaDbInstalled } from "../test/vitess/mariadb.ts";
 import { REPORTS_FOLDER, readTotals, totalsLine } from "./test-totals.ts";
 
 /** The test command. Runs every step, also after a failed one, and ends with the totals of the tests. */
@@ -19,6 +20,9 @@ const LINT: Step = {
   command: ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings"],
 };
 const SCHEMA: Step = { name: "generated files", command: ["scripts/embed-schema.ts", "--check"] };
+const SHARDS: Step = { name: "shard linter", command: ["scripts/lint-shards.ts"] };
+/** Needs a database server on the machine. */
+const VITESS = vitest("vitess", ["vitess"]);
 
 /** What sets the length of the tests that have one, unless the environment says otherwise. */
 const LONG = {
@@ -30,9 +34,21 @@ const LONG = {
 };
 
 const STEPS = new Map<string, readonly Step[]>([
-  ["all", [TYPECHECK, LINT, SCHEMA, vitest("inside", ["node", "workerd"]), vitest("live", ["live"])]],
+  [
+    "all",
+    [
+      TYPECHECK,
+      LINT,
+      SCHEMA,
+      SHARDS,
+      vitest("inside", ["node", "workerd"]),
+      vitest("live", ["live"]),
+      VITESS,
+    ],
+  ],
   ["live", [vitest("live", ["live"])]],
-  ["long", [vitest("long", ["node", "workerd", "live"], LONG)]],
+  ["vitess", [VITESS]],
+  ["long", [vitest("long", ["node", "workerd", "live", "vitess"], LONG)]],
 ]);
 
 /** The tests of some projects of vitest.config.ts, with a report for the totals. */
@@ -66,13 +82,20 @@ function run(step: Step): boolean {
 }
 
 const [selection = "all"] = process.argv.slice(2);
-const steps = STEPS.get(selection);
-if (!steps) throw new Error(`unknown selection ${selection}: one of ${[...STEPS.keys()].join(", ")}`);
+const all = STEPS.get(selection);
+if (!all) throw new Error(`unknown selection ${selection}: one of ${[...STEPS.keys()].join(", ")}`);
+const mayRunVitess = selection !== "all" || process.env.CI === "true" || mariaDbInstalled();
+const steps = all.filter((step) => step !== VITESS || mayRunVitess);
 rmSync(REPORTS_FOLDER, { recursive: true, force: true });
 mkdirSync(REPORTS_FOLDER, { recursive: true });
 const failedSteps = steps.filter((step) => !run(step)).map((step) => step.name);
 const totals = readTotals();
 if (failedSteps.length > 0) process.stdout.write(`\nfailed: ${failedSteps.join("; ")}`);
 if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped: every test must run`);
+if (!mayRunVitess) {
+  process.stdout.write(
+    "\nskipped: the tests of the Vitess log need mariadbd (Debian: apt-get install mariadb-server); then npm run test:vitess",
+  );
+}
 process.stdout.write(`\n${totalsLine(totals)}\n`);
 if (failedSteps.length > 0 || totals.failed > 0 || totals.skipped > 0) process.exitCode = 1;

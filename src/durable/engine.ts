@@ -58,8 +58,11 @@ export type CommandInput<N extends CommandName> =
   Parameters<(typeof COMMANDS)[N]> extends [Tenant, infer I] ? I : Record<string, never>;
 export type CommandValue<N extends CommandName> = Awaited<ReturnType<(typeof COMMANDS)[N]>>;
 
+const CAUSE_REPORT_INTERVAL_MS = 1000;
+
 export class Engine {
   readonly tenant: Tenant;
+  private causeReportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, ports: Ports, log: MessageLog, embedded: ObjectLog | null) {
     this.tenant = new Tenant(name, ports, log, embedded);
@@ -88,8 +91,20 @@ export class Engine {
     }
   }
 
+  /** What failed in the log, for operators: at most a line a second, since while it is down every call fails. */
+  private reportCause(name: string, { cause }: FairlaneError): void {
+    const nowMs = this.tenant.nowMs();
+    const sinceMs = nowMs - this.causeReportedAtMs;
+    if (cause === undefined || (sinceMs >= 0 && sinceMs < CAUSE_REPORT_INTERVAL_MS)) return;
+    this.causeReportedAtMs = nowMs;
+    this.tenant.ports.report(name, cause);
+  }
+
   private failureOf(name: string, error: unknown): Failure {
-    if (error instanceof FairlaneError) return error.failure;
+    if (error instanceof FairlaneError) {
+      this.reportCause(name, error);
+      return error.failure;
+    }
     this.tenant.ports.report(name, error);
     return { code: "internal", detail: "the request failed for a reason of our own" };
   }

@@ -83,7 +83,8 @@ export class PlatformAlarm implements Alarm {
 }
 
 function report(where: string, error: unknown): void {
-  const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : "";
+  const detail = error instanceof Error ? `${error.name}: ${error.message}${cause}` : String(error);
   console.error(JSON.stringify({ level: "error", event: "background-failure", where, error: detail }));
 }
 

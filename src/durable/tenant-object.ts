@@ -168,8 +168,14 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
       return { kind: "misconfigured", platform };
     }
     migrate(platform.sql, platform.clock, OBJECT_SCHEMA);
-    const name = tenantName(platform, tenant);
-    if (name === null) return { kind: "unclaimed" };
+    const claim = claimOf(platform, tenant, read.log.kind);
+    if (claim === null) return { kind: "unclaimed" };
+    if (claim.messageLog !== read.log.kind) {
+      const reason = `MESSAGE_LOG is ${read.log.kind}, and this tenant's object was made for ${claim.messageLog}`;
+      platform.report("configuration", new Error(reason));
+      return { kind: "misconfigured", platform };
+    }
+    const name = claim.tenant;
     const registry = this.env.GC_REGISTRY;
     platform.announceActive = async (activity) => {
       // A new stub each time: one that has failed stays broken.
@@ -190,10 +196,22 @@ function engineOf(tenant: string, platform: Platform, log: LogConfig): Engine {
   }
 }
 
-/** Whose object this is: the first call says it, storage remembers it. */
-function tenantName(platform: Platform, tenant: string | null): string | null {
-  const [row] = platform.sql.all("SELECT tenant FROM queue_tenant LIMIT 1");
-  if (row) return String(row.tenant);
-  if (tenant !== null) platform.sql.run("INSERT INTO queue_tenant (tenant, activity) VALUES (?, 0)", tenant);
-  return tenant;
+/**
+ * Whose object this is, and beside which log: the first call says it, storage remembers it. Its lanes name offsets
+ * of that log; with the other one they would pass over messages.
+ */
+function claimOf(
+  platform: Platform,
+  tenant: string | null,
+  messageLog: LogConfig["kind"],
+): { tenant: string; messageLog: string } | null {
+  const [row] = platform.sql.all("SELECT tenant, message_log FROM queue_tenant LIMIT 1");
+  if (row) return { tenant: String(row.tenant), messageLog: String(row.message_log) };
+  if (tenant === null) return null;
+  platform.sql.run(
+    "INSERT INTO queue_tenant (tenant, activity, message_log) VALUES (?, 0, ?)",
+    tenant,
+    messageLog,
+  );
+  return { tenant, messageLog };
 }

@@ -276,6 +276,12 @@ CREATE TABLE queue_tenant (
 `,
   },
   {
+    name: "queue_tenant_log.sql",
+    sql: `-- Which log the object was made for, 'object' or 'vitess': one that finds the other must not go on with its rows.
+ALTER TABLE queue_tenant ADD COLUMN message_log TEXT NOT NULL DEFAULT 'object';
+`,
+  },
+  {
     name: "queue_topics.sql",
     sql: `-- Topics and their settings. Made by the first publish, receive or PUT; never deleted.
 CREATE TABLE queue_topics (

@@ -30,5 +30,9 @@ export function failureOf(error: unknown, requestId: string): Failure {
   if (failure.code === "internal") {
     logLine("error", "request-failed", { requestId, ...errorFields(error) });
   }
+  // What the client is told does not say which statement failed, nor how.
+  if (failure.code === "store-unavailable" && (error as Error).cause instanceof Error) {
+    logLine("warn", "store-unavailable", { requestId, cause: ((error as Error).cause as Error).message });
+  }
   return failure;
 }
