@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { offsetAtMs } from "../core/offset-clock.ts";
 import { isUnsettled } from "../core/unsettled.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
+import { collectSettled } from "./collect-settled.ts";
 import { groupsOf } from "./end-holds.ts";
 import type { GroupState } from "./group-state.ts";
 import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
@@ -44,7 +45,8 @@ export async function collectTopic(
   budget: Budget,
 ): Promise<TopicOutcome> {
   let { afterOffset } = from;
-  let deleted = 0;
+  // In the object's own log a message read costs little, and its deletion ends what is known of its partition.
+  let deleted = tenant.embedded ? 0 : await collectSettled(tenant, topic, from.nowMs, budget);
   let kept = 0;
   for (
     let maxEntries = FIRST_PAGE_ENTRIES;

@@ -160,6 +160,32 @@ describe("G9: an entry that appears below what was read", () => {
     expect(messages).toEqual([]);
   });
 
+  test("G10 what every group settled goes without being read, and what one has not stays", async () => {
+    const bench = await withGroup();
+    await bench.call("putTopic", { topic: "t", settings: { retentionMs: 1000 } });
+    await bench.publish("t", [{ id: "stuck", partitionKey: "p" }]);
+    const [stuck] = await bench.take("t", "g");
+    await bench.advance(10);
+    await bench.publish("t", [{ id: "later" }]);
+    expect(await bench.drain("t", "g")).toEqual(["later"]);
+    await bench.advance(HORIZON_MS + 1000);
+    bench.asked.length = 0;
+    const { deletedMessages } = await bench.call("collect", {});
+    // "first" lies before the stuck one, "later" after it.
+    expect(deletedMessages).toBe(2);
+    expect(bench.asked).toContain("purge");
+    await bench.ack("t", "g", stuck ? [stuck] : []);
+    await bench.call("collect", {});
+    expect(bench.asked.filter((name) => name === "deleteRanges")).toHaveLength(1);
+    const { messages } = await bench.call("listMessages", {
+      topic: "t",
+      partitionKey: null,
+      after: 0,
+      limit: 100,
+    });
+    expect(messages).toEqual([]);
+  });
+
   test("a clock of the database that steps back 2 s loses nothing", async () => {
     const bench = await withGroup();
     await bench.publish("t", [{ id: "before" }]);
