@@ -7,8 +7,9 @@ import type { Tenant } from "./tenant.ts";
 
 /** Rounds of one pass; what is left is due at once. */
 const MAX_ROUNDS = 20;
-/** Rows remembered, so that saving a partition again needs no look at the row before. */
+/** Rows remembered, so that saving a partition again needs no look at the row before; and what they take. */
 const MAX_REMEMBERED = 20_000;
+const MAX_REMEMBERED_CHARS = 4_000_000;
 
 /**
  * Saves what groups have settled to a log outside the object, so that the loss of the object costs at most the
@@ -25,6 +26,7 @@ export class CheckpointPass {
   private readonly running = new Set<string>();
   /** Rows as they were last saved or read, by group and partition; insertion order, oldest first. */
   private readonly rows = new Map<string, CheckpointRow | null>();
+  private rememberedChars = 0;
 
   constructor(tenant: Tenant) {
     this.tenant = tenant;
@@ -56,12 +58,15 @@ export class CheckpointPass {
       );
     }
     const group = this.tenant.loadedGroup(ref.topic, ref.group);
-    if (group) this.tenant.reschedule(group);
+    if (!group) return;
+    // More than one pass takes: the next follows at once.
+    if (group.unsavedLanes.size > MAX_CHECKPOINT_PARTITIONS) group.checkpointAtMs = this.tenant.nowMs();
+    this.tenant.reschedule(group);
   }
 
   /** The log has no rows of these partitions any more. */
   forgetRows(group: GroupState, partitionKeys: readonly string[]): void {
-    for (const key of partitionKeys) this.rows.delete(this.rowName(group, key));
+    for (const key of partitionKeys) this.forgetRow(this.rowName(group, key));
   }
 
   private async saveRound(before: GroupState, keys: readonly string[]): Promise<void> {
@@ -133,12 +138,25 @@ export class CheckpointPass {
   }
 
   private remember(name: string, row: CheckpointRow | null): void {
-    this.rows.delete(name);
+    this.forgetRow(name);
     this.rows.set(name, row);
-    if (this.rows.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.rows.keys();
-    if (oldest !== undefined) this.rows.delete(oldest);
+    this.rememberedChars += charsOf(name, row);
+    for (const oldest of this.rows.keys()) {
+      if (this.rows.size <= MAX_REMEMBERED && this.rememberedChars <= MAX_REMEMBERED_CHARS) break;
+      this.forgetRow(oldest);
+    }
   }
+
+  private forgetRow(name: string): void {
+    const row = this.rows.get(name);
+    if (row === undefined) return;
+    this.rows.delete(name);
+    this.rememberedChars -= charsOf(name, row);
+  }
+}
+
+function charsOf(name: string, row: CheckpointRow | null): number {
+  return name.length + (row ? row.unsettled.length + row.ackedAbove.length : 0);
 }
 
 function partitionNow(group: GroupState, lane: Lane): PartitionNow {

@@ -307,6 +307,13 @@ export class Tenant {
     return earliest === null ? null : earliest - this.logTraits.clock.aheadMs;
   }
 
+  /** A log outside the object has new messages in this topic: what groups have read of it is not all. */
+  noteHint(topic: string, lowestOffset: number | null): void {
+    if (this.embedded) return;
+    const nowMs = this.nowMs();
+    for (const group of this.topics.get(topic)?.groups.values() ?? []) group.noteHint(lowestOffset, nowMs);
+  }
+
   /** Messages of the topic were deleted: progress of partitions without any may have to go. */
   noteShrunk(topic: string): void {
     this.shrinks.set(topic, this.shrinkCount(topic) + 1);

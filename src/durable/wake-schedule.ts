@@ -95,9 +95,10 @@ export class WakeSchedule {
     });
   }
 
-  /** A topic has new messages. */
-  topicGrew(topic: string): void {
+  /** A topic has new messages, with offsets from `lowestOffset` on; null: not known from where on. */
+  topicGrew(topic: string, lowestOffset: number | null = null): void {
     this.news += 1;
+    this.tenant.noteHint(topic, lowestOffset);
     for (const end of [...(this.growthAwaited.get(topic) ?? [])]) end();
     for (const group of this.tenant.waiters.groups()) if (group.topic === topic) this.pump(group);
   }

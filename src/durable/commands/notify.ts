@@ -7,9 +7,8 @@ import type { Tenant } from "../tenant.ts";
  */
 export async function notify(tenant: Tenant, { topic, offsets }: NotifyInput): Promise<null> {
   tenant.activity.rose();
-  const state = await tenant.topic(topic);
-  const nowMs = tenant.nowMs();
-  for (const group of state?.groups.values() ?? []) group.noteHint(offsets?.lowest ?? null, nowMs);
-  tenant.wake.topicGrew(topic);
+  // Takes note of a topic that a publish has made.
+  await tenant.topic(topic);
+  tenant.wake.topicGrew(topic, offsets?.lowest ?? null);
   return null;
 }

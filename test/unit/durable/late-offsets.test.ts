@@ -242,6 +242,25 @@ describe("reads of the log", () => {
     expect(bench.asked).not.toContain("scanDue");
   });
 
+  test("dead letters and redriven messages wake who waits, without a sweep", async () => {
+    const bench = await withGroup({ maxAttempts: 1 });
+    await bench.putGroup("t_dlq", "undertaker");
+    const dead = bench.take("t_dlq", "undertaker", { waitMs: 20_000 });
+    await bench.advance(100);
+    await bench.publish("t", [{ id: "bad" }]);
+    const [bad] = await bench.take("t", "g");
+    const settlements = bad ? [{ receipt: bad.receipt, action: "reject" as const }] : [];
+    await bench.call("settle", { topic: "t", group: "g", subscriber: null, settlements });
+    await bench.advance(100);
+    expect(await bench.idsOf("t_dlq", await dead)).toEqual(["bad"]);
+    const again = bench.take("t", "g", { waitMs: 20_000 });
+    await bench.advance(100);
+    const redrive = { topic: "t", ids: null, group: null, limit: null };
+    expect(await bench.call("redrive", redrive)).toEqual({ redriven: 1 });
+    await bench.advance(100);
+    expect(await bench.idsOf("t", await again)).toEqual(["bad"]);
+  });
+
   test("known offsets move to chunks of their own, which go with the horizon", async () => {
     const bench = await withGroup();
     for (let round = 0; round < 1500; round += 1) {
