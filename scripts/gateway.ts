@@ -1,6 +1,6 @@
 import { type CommandSettings, readCommandLine, USAGE, UsageError } from "../src/gateway/command-line.ts";
 import { parseDsn } from "../src/gateway/dsn.ts";
-import { startGateway } from "../src/gateway/gateway.ts";
+import { type Gateway, startGateway } from "../src/gateway/gateway.ts";
 import { ConnectError, MysqlConnection } from "../src/gateway/mysql-connection.ts";
 
 const EXIT_USAGE = 2;
@@ -23,9 +23,18 @@ async function serve(settings: CommandSettings): Promise<void> {
   const onDefect = (error: unknown) => complain(error instanceof Error ? String(error.stack) : "a defect");
   const gateway = await startGateway({ ...settings, onDefect });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => void gateway.close());
+    process.on(signal, () => end(gateway));
   }
+  // The script that started this one is gone, however it went.
+  process.on("disconnect", () => end(gateway));
+  if (process.env.FAIRLANE_CHANNEL === "ipc" && !process.connected) end(gateway);
+  process.channel?.unref();
   process.stdout.write(`DATABASE_URL=${gateway.url}\n`);
+}
+
+function end(gateway: Gateway): void {
+  void gateway.close();
+  if (process.connected) process.disconnect?.();
 }
 
 function complain(line: string): void {

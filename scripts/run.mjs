@@ -70,20 +70,23 @@ const fits = installFits(
 );
 if (!fits || !existsSync(pinnedNode)) install();
 
+/** Programs that serve until they are ended. */
+const isServer = command === "start" || command === "gateway";
+
 // The IPC channel tells the server that this process is gone, even when it was killed outright.
 const child = spawn(pinnedNode, [join(root, program[0]), ...program.slice(1), ...rest], {
   cwd: root,
-  stdio: command === "start" ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+  stdio: isServer ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
   env: {
     ...process.env,
-    FAIRLANE_CHANNEL: command === "start" ? "ipc" : "",
+    FAIRLANE_CHANNEL: isServer ? "ipc" : "",
     PATH: [join(modules, ".bin"), process.env.PATH].filter(Boolean).join(delimiter),
   },
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 // npm tells nobody when it is killed, and the shell between it and this process lives on: a server would keep
 // its port. Both are looked at, the shell's parent where the system shows it.
-if (command === "start") {
+if (isServer) {
   const before = ancestors();
   setInterval(() => {
     if (ancestors() !== before) process.exit(1);
