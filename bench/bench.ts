@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { type Figures, jsonOf, tableOf } from "./figures.ts";
-import { type Options, parseOptions, UsageError } from "./options.ts";
+import { type Figures, jsonOf, type Line, linesOf, tableOf } from "./figures.ts";
+import { type ObjectOptions, type Options, parseOptions, UsageError, type VitessOptions } from "./options.ts";
 import { measureEndToEnd } from "./phases/end-to-end.ts";
 import { measureGrowth } from "./phases/growth.ts";
 import { measureLatency } from "./phases/latency.ts";
@@ -10,26 +10,55 @@ import { measureNeighbour } from "./phases/neighbour.ts";
 import { measurePublish } from "./phases/publish.ts";
 import { measureRows } from "./phases/rows.ts";
 import { FULL, QUICK } from "./sizes.ts";
+import { vitessJson, vitessLines } from "./vitess/figures.ts";
+import { measureVitess } from "./vitess/measure.ts";
+import { MariaDbMissing } from "./vitess/place.ts";
+import { FULL as VITESS_FULL, QUICK as VITESS_QUICK, USUAL as VITESS_USUAL } from "./vitess/sizes.ts";
+
+interface Report {
+  lines: Line[];
+  json: Record<string, unknown>;
+  /** Phases that could not be measured. */
+  failed: readonly string[];
+}
 
 /** `npm run bench`: ends with 0 when everything was measured, whether or not the targets were met. */
 async function main(options: Options): Promise<void> {
-  const figures = await measure(options);
-  const table = `${machine(options)}\n\n${tableOf(figures)}\n`;
+  const { lines, json, failed } =
+    options.log === "object" ? await reportObject(options) : await reportVitess(options);
+  const table = `${machine(options)}\n\n${tableOf(lines)}\n`;
   if (!options.json) process.stdout.write(table);
   else {
     process.stderr.write(table);
-    process.stdout.write(`${JSON.stringify(jsonOf(figures))}\n`);
+    process.stdout.write(`${JSON.stringify(json)}\n`);
   }
+  if (failed.length === 0) return;
+  process.stderr.write(`not measured: ${failed.join(", ")}\n`);
+  process.exitCode = 1;
 }
 
-async function measure({ quick, only }: Options): Promise<Figures> {
-  const sizes = quick ? QUICK : FULL;
-  const figures: Figures = {};
-  const startedAtMs = performance.now();
-  const progress = (line: string) => {
+async function reportObject(options: ObjectOptions): Promise<Report> {
+  const figures = await measure(options);
+  return { lines: linesOf(figures), json: jsonOf(figures), failed: [] };
+}
+
+async function reportVitess({ quick, full, only }: VitessOptions): Promise<Report> {
+  const sizes = quick ? VITESS_QUICK : full ? VITESS_FULL : VITESS_USUAL;
+  const { figures, failed } = await measureVitess(only, sizes, progressFrom(performance.now()));
+  return { lines: vitessLines(figures), json: vitessJson(figures, sizes, failed), failed };
+}
+
+function progressFrom(startedAtMs: number): (line: string) => void {
+  return (line) => {
     const seconds = Math.round((performance.now() - startedAtMs) / 1000);
     process.stderr.write(`${String(seconds).padStart(4)} s  ${line}\n`);
   };
+}
+
+async function measure({ quick, only }: ObjectOptions): Promise<Figures> {
+  const sizes = quick ? QUICK : FULL;
+  const figures: Figures = {};
+  const progress = progressFrom(performance.now());
   if (only.has("publish")) figures.publish = await measurePublish(sizes.publish, progress);
   let endToEndRate: number | null = null;
   // The neighbour runs at half of this rate.
@@ -69,7 +98,8 @@ function machine({ quick }: Options): string {
 try {
   await main(parseOptions(process.argv.slice(2)));
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
+  if (error instanceof UsageError) process.exitCode = 2;
+  else if (error instanceof MariaDbMissing) process.exitCode = 1;
+  else throw error;
   process.stderr.write(`${error.message}\n`);
-  process.exit(2);
 }

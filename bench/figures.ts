@@ -143,11 +143,16 @@ function neighbourLines(neighbour: NeighbourFigures): Line[] {
 
 /** The figures as nested objects, by the names of the table. */
 export function jsonOf(figures: Figures): Record<string, unknown> {
-  const json: Record<string, unknown> = {};
   const floors = figures.publish
     ? Object.entries(figures.publish.floor).map(([batch, value]) => ({ what: `floor.${batch}`, value }))
     : [];
-  for (const { what, value } of [...linesOf(figures), ...floors]) {
+  return nested([...linesOf(figures), ...floors]);
+}
+
+/** `a.b` becomes `{a: {b}}`. */
+export function nested(values: readonly { what: string; value: number }[]): Record<string, unknown> {
+  const json: Record<string, unknown> = {};
+  for (const { what, value } of values) {
     const [group, name] = what.split(".") as [string, string | undefined];
     const figure = rounded(value, DIGITS);
     if (name === undefined) json[group] = figure;
@@ -156,8 +161,8 @@ export function jsonOf(figures: Figures): Record<string, unknown> {
   return json;
 }
 
-export function tableOf(figures: Figures): string {
-  const rows = linesOf(figures).map((line) => {
+export function tableOf(lines: readonly Line[]): string {
+  const rows = lines.map((line) => {
     const met = isMet(line);
     return [
       line.what,

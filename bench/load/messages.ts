@@ -3,7 +3,8 @@ export const BODY_BYTES = 256;
 const ID_DIGITS = 9;
 
 const FRAME = '{"order":"","total":1999,"currency":"EUR"}';
-const BODY = FRAME.replace('""', `"${"x".repeat(BODY_BYTES - FRAME.length)}"`);
+/** Of every message. */
+export const BODY = FRAME.replace('""', `"${"x".repeat(BODY_BYTES - FRAME.length)}"`);
 
 /** Numbers the messages of one topic, so that every one can be told apart and none is a duplicate. */
 export class MessageSource {

@@ -33,7 +33,8 @@ export function addMeters(a: Meter, b: Meter): Meter {
     rowsRead: a.rowsRead + b.rowsRead,
     rowsWritten: a.rowsWritten + b.rowsWritten,
     alarmsSet: a.alarmsSet + b.alarmsSet,
+    notifies: a.notifies + b.notifies,
   };
 }
 
-export const NO_ROWS: Meter = { rowsRead: 0, rowsWritten: 0, alarmsSet: 0 };
+export const NO_ROWS: Meter = { rowsRead: 0, rowsWritten: 0, alarmsSet: 0, notifies: 0 };

@@ -2,7 +2,7 @@ import worker, { TenantObject as ProductObject } from "../../src/workers/index.t
 
 /**
  * The product's Worker, with the platform's own counters read out: `POST /meter/{tenant}` answers what the
- * tenant object's statements read and wrote since the last such call.
+ * tenant object's statements read and wrote, and the hints that it got, since the last such call.
  */
 export { GcRegistry } from "../../src/workers/index.ts";
 
@@ -11,12 +11,15 @@ export interface Meter {
   rowsWritten: number;
   /** Alarms set; the platform bills each as a row written, but does not count it among them. */
   alarmsSet: number;
+  /** Hints of publishes that reached the object; only a log outside the object has them. */
+  notifies: number;
 }
 
+const NOTHING: Meter = { rowsRead: 0, rowsWritten: 0, alarmsSet: 0, notifies: 0 };
 const PATH = /^\/meter\/([^/]+)$/;
 
 export class TenantObject extends ProductObject {
-  private meter: Meter = { rowsRead: 0, rowsWritten: 0, alarmsSet: 0 };
+  private meter: Meter = { ...NOTHING };
   /** Its counts are final when it was read to its end, which it was before the next statement starts. */
   private lastCursor: Pick<SqlStorageCursor<never>, "rowsRead" | "rowsWritten"> | null = null;
 
@@ -46,8 +49,13 @@ export class TenantObject extends ProductObject {
   takeMeter(): Meter {
     this.count();
     const { meter } = this;
-    this.meter = { rowsRead: 0, rowsWritten: 0, alarmsSet: 0 };
+    this.meter = { ...NOTHING };
     return meter;
+  }
+
+  override notify(...call: Parameters<ProductObject["notify"]>): ReturnType<ProductObject["notify"]> {
+    this.meter.notifies += 1;
+    return super.notify(...call);
   }
 
   private count(): void {

@@ -21,18 +21,26 @@ export interface EndToEndFigures {
 
 /** Settled messages in a window in which publishing, receiving and settling all go on. */
 export async function measureEndToEnd(size: { windowMs: number }): Promise<EndToEndFigures> {
-  return withServer(null, async ({ url, token }) => {
-    const target = { url, token, tenant: TENANT, topic: "end-to-end" };
-    const source = new MessageSource(PARTITIONS);
-    const flow = new Flow({ target, group: "workers", source, ratePerSecond: null });
-    await flow.start();
-    try {
-      await warmUp(flow);
-      return { ...(await watch(flow, size.windowMs)), redelivered: flow.seen.again };
-    } finally {
-      await flow.stop();
-    }
-  });
+  return withServer(null, async (server) => (await runFlow(server, size)).figures);
+}
+
+/** `settled`: in the whole run, what came before and after the window included. */
+export async function runFlow(
+  { url, token }: { url: string; token: string },
+  { windowMs }: { windowMs: number },
+): Promise<{ figures: EndToEndFigures; settled: number }> {
+  const target = { url, token, tenant: TENANT, topic: "end-to-end" };
+  const source = new MessageSource(PARTITIONS);
+  const flow = new Flow({ target, group: "workers", source, ratePerSecond: null });
+  await flow.start();
+  let watched: Omit<EndToEndFigures, "redelivered">;
+  try {
+    await warmUp(flow);
+    watched = await watch(flow, windowMs);
+  } finally {
+    await flow.stop();
+  }
+  return { figures: { ...watched, redelivered: flow.seen.again }, settled: flow.settled };
 }
 
 /** Until the backlog is as large as it gets: while it grows, publishing takes more than its part. */

@@ -19,19 +19,24 @@ export interface LatencyFigures {
 
 /** From publish to delivery in a waiting receive, at 200 messages a second. */
 export async function measureLatency(size: { windowMs: number }): Promise<LatencyFigures> {
-  return withServer(null, async ({ url, token }) => {
-    const target = { url, token, tenant: TENANT, topic: "latency" };
-    const { delaysMs, maxLateMs } = await measurePaced(target, new MessageSource(PARTITIONS), {
-      ratePerSecond: RATE_PER_SECOND,
-      warmUpMs: WARM_UP_MS,
-      windowMs: size.windowMs,
-    });
-    return {
-      p50: percentile(delaysMs, 0.5),
-      p99: percentile(delaysMs, 0.99),
-      max: percentile(delaysMs, 1),
-      samples: delaysMs.length,
-      maxLateMs,
-    };
+  return withServer(null, (server) => measureDelays(server, { ...size, ratePerSecond: RATE_PER_SECOND }));
+}
+
+export async function measureDelays(
+  { url, token }: { url: string; token: string },
+  { windowMs, ratePerSecond }: { windowMs: number; ratePerSecond: number },
+): Promise<LatencyFigures> {
+  const target = { url, token, tenant: TENANT, topic: "latency" };
+  const { delaysMs, maxLateMs } = await measurePaced(target, new MessageSource(PARTITIONS), {
+    ratePerSecond,
+    warmUpMs: WARM_UP_MS,
+    windowMs,
   });
+  return {
+    p50: percentile(delaysMs, 0.5),
+    p99: percentile(delaysMs, 0.99),
+    max: percentile(delaysMs, 1),
+    samples: delaysMs.length,
+    maxLateMs,
+  };
 }

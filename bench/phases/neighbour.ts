@@ -1,6 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import type { BusyAnswer, BusyOrder } from "../load/busy-tenant.ts";
+import { ChildProgram } from "../load/child-program.ts";
 import { MessageSource } from "../load/messages.ts";
 import { measurePaced } from "../load/paced.ts";
 import { NEIGHBOUR, TENANT, withServer } from "../server.ts";
@@ -11,7 +11,6 @@ const BUSY_ENTRY = join(import.meta.dirname, "../load/busy-tenant.ts");
 /** Quiet, yet often enough that the slowest hundredth is more than one message. */
 const RATE_PER_SECOND = 50;
 const WARM_UP_MS = 500;
-const ANSWER_DEADLINE_MS = 30_000;
 /** A neighbour below this part of what it should do is not the one that was asked for. */
 const LEAST_RATE_PART = 0.5;
 
@@ -36,7 +35,7 @@ export async function measureNeighbour(
   busyRate: number,
 ): Promise<NeighbourFigures> {
   return withServer(null, async ({ url, token }) => {
-    const busy = new BusyTenant(fork(BUSY_ENTRY));
+    const busy = new ChildProgram<BusyOrder | "stop", BusyAnswer>("the busy tenant", BUSY_ENTRY);
     try {
       const order: BusyOrder = {
         target: { url, token, tenant: NEIGHBOUR, topic: "busy" },
@@ -58,9 +57,9 @@ export async function measureNeighbour(
       const rates: number[] = [];
       for (let pair = 0; pair < size.pairs; pair++) {
         alone.push(...(await quiet()));
-        await busy.start(order);
+        await busy.ask(order);
         beside.push(...(await quiet()));
-        rates.push(await busy.stop());
+        rates.push((await busy.ask<{ settledPerSecond: number }>("stop")).settledPerSecond);
       }
       return figuresOf(alone, beside, rates, busyRate);
     } finally {
@@ -84,51 +83,4 @@ function figuresOf(alone: number[], beside: number[], rates: number[], asked: nu
     besideP50: percentile(beside, 0.5),
     busyRate,
   };
-}
-
-class BusyTenant {
-  private readonly child: ChildProcess;
-
-  constructor(child: ChildProcess) {
-    this.child = child;
-  }
-
-  async start(order: BusyOrder): Promise<void> {
-    await this.ask(order);
-  }
-
-  /** Returns the messages a second that it settled. */
-  async stop(): Promise<number> {
-    const answer = await this.ask("stop");
-    if (!("settledPerSecond" in answer)) throw new Error("the busy tenant answered out of turn");
-    return answer.settledPerSecond;
-  }
-
-  end(): void {
-    this.child.kill("SIGKILL");
-  }
-
-  private ask(order: BusyOrder | "stop"): Promise<Exclude<BusyAnswer, { failed: string }>> {
-    return new Promise((resolve, reject) => {
-      const onExit = () => done(() => reject(new Error("the busy tenant's process ended")));
-      const onMessage = (answer: BusyAnswer) =>
-        done(() => {
-          if ("failed" in answer) reject(new Error(`the busy tenant: ${answer.failed}`));
-          else resolve(answer);
-        });
-      const timer = setTimeout(
-        () => done(() => reject(new Error("the busy tenant does not answer"))),
-        ANSWER_DEADLINE_MS,
-      );
-      const done = (act: () => void) => {
-        clearTimeout(timer);
-        this.child.off("message", onMessage);
-        this.child.off("exit", onExit);
-        act();
-      };
-      this.child.once("message", onMessage);
-      this.child.once("exit", onExit);
-      this.child.send(order);
-    });
-  }
 }

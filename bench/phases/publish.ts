@@ -68,7 +68,7 @@ function shown(rates: readonly number[]): string {
 }
 
 /** Messages a second that were answered, from the first request to the last reply. */
-async function publishRate(
+export async function publishRate(
   target: Target,
   source: MessageSource,
   batch: number,

@@ -13,7 +13,7 @@ const SUBSCRIBERS = 4;
 /** Published, then received and settled, in turn: what caused a row is known, and the backlog stays small. */
 const ROUND_MESSAGES = 5000;
 /** The shortest that a topic may have, so that collection does not have to be waited for. */
-const RETENTION_MS = 1000;
+export const RETENTION_MS = 1000;
 const COLLECT_PAUSE_MS = 100;
 const COLLECT_DEADLINE_MS = 60_000;
 
@@ -98,8 +98,8 @@ async function oneLife(groups: number, messages: number): Promise<Life> {
   });
 }
 
-/** Collects until every message is deleted. */
-async function collectAll(client: QueueClient, messages: number): Promise<void> {
+/** Collects until every message is deleted, once their retention of a second has passed. */
+export async function collectAll(client: QueueClient, messages: number): Promise<void> {
   const giveUpAtMs = performance.now() + COLLECT_DEADLINE_MS;
   await pause(RETENTION_MS);
   for (let deleted = 0; deleted < messages; ) {

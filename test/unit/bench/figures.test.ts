@@ -64,7 +64,7 @@ describe("the figures", () => {
   });
 
   test("stand in a table beside their targets", () => {
-    const [head, ...lines] = tableOf(setup()).split("\n");
+    const [head, ...lines] = tableOf(linesOf(setup())).split("\n");
     expect(head).toMatch(/^figure +measured +target +beside it$/);
     expect(lines).toHaveLength(13);
     expect(lines[0]).toMatch(/^publish\.batch1 +600 msg\/s +at least 600 +met +0\.6 of floor\.batch1 1000$/);
