@@ -1,7 +1,8 @@
 import type { Field } from "@planetscale/database";
 import { fail } from "../../core/failure.ts";
 
-export type SqlValue = string | number | null | Uint8Array;
+/** A string holds bytes, a character each: who reads a column says whether they are text. */
+export type SqlValue = string | number | null;
 export type SqlRow = Record<string, SqlValue>;
 
 const INTEGERS = new Set([
@@ -17,22 +18,18 @@ const INTEGERS = new Set([
   "UINT64",
 ]);
 const REALS = new Set(["FLOAT32", "FLOAT64", "DECIMAL"]);
-/** The character set of bytes, in MySQL's numbering. */
-const BINARY = 63;
 // The driver's own cast drops a leading byte order mark, and would let bytes that are no text pass as U+FFFD.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Reads a value as the driver hands it over: each character is a byte. Integers are exact or refused, never
- * rounded; binary columns are bytes; all else is text.
+ * rounded; all else stays as it is until it is read as text or bytes, since most of it is ASCII and needs no work.
  */
 export function castValue(field: Field, value: string | null): SqlValue {
   if (value === null || value === undefined) return null;
   if (INTEGERS.has(field.type)) return exactInteger(value);
   if (REALS.has(field.type)) return Number(value);
-  if (field.type === "NULL") return null;
-  const bytes = bytesOf(value, field.charset === BINARY);
-  return typeof bytes === "string" ? bytes : field.charset === BINARY ? bytes : decodeText(bytes);
+  return field.type === "NULL" ? null : value;
 }
 
 export function exactInteger(value: string): number {
@@ -43,8 +40,7 @@ export function exactInteger(value: string): number {
 
 const ASCII = /^[\0-\x7f]*$/;
 
-function bytesOf(value: string, isBinary: boolean): Uint8Array | string {
-  if (!isBinary && ASCII.test(value)) return value;
+function bytesOf(value: string): Uint8Array {
   const bytes = new Uint8Array(value.length);
   for (let place = 0; place < value.length; place++) bytes[place] = value.charCodeAt(place);
   return bytes;
@@ -61,9 +57,8 @@ function decodeText(bytes: Uint8Array): string {
 /** A column that the schema declares NOT NULL text. */
 export function text(row: SqlRow, column: string): string {
   const value = row[column];
-  if (typeof value === "string") return value;
-  if (value instanceof Uint8Array) return decodeText(value);
-  return fail("internal", `column ${column} holds no text`);
+  if (typeof value !== "string") return fail("internal", `column ${column} holds no text`);
+  return ASCII.test(value) ? value : decodeText(bytesOf(value));
 }
 
 export function textOrNull(row: SqlRow, column: string): string | null {
@@ -81,5 +76,5 @@ export function numberOrNull(row: SqlRow, column: string): number | null {
 
 export function bytes(row: SqlRow, column: string): Uint8Array {
   const value = row[column];
-  return value instanceof Uint8Array ? value : fail("internal", `column ${column} holds no bytes`);
+  return typeof value === "string" ? bytesOf(value) : fail("internal", `column ${column} holds no bytes`);
 }
