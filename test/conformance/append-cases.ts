@@ -237,21 +237,4 @@ export function appendCases(setup: MakeLog): void {
     expect(await log.loadTopics()).toHaveLength(MAX_TOPICS_PER_TENANT);
     expect((await log.append("t7", [message("b")])).results).toEqual([STORED]);
   });
-
-  test("a full log refuses publishes, not reads and deletes, and accepts again once there is room", async (context) => {
-    const { log, reopen, hasStorageLimit } = await setup();
-    if (!hasStorageLimit) return context.skip("the log has no storage limit of its own");
-    const body = JSON.stringify("x".repeat(100_000));
-    await log.append(TOPIC, messages(20, { body }));
-    const full = await reopen({ maxBytes: 1_500_000 });
-    const refused = full.append(TOPIC, [message("more")]);
-    await expect(refused).rejects.toMatchObject({
-      failure: { code: "rate-limited", detail: "tenant storage full", retryAfterMs: expect.any(Number) },
-    });
-    expect(await idsOf(full)).toHaveLength(20);
-    expect(await full.purge(TOPIC, { throughOffset: Number.MAX_SAFE_INTEGER, maxEntries: 15 })).toEqual({
-      deleted: 15,
-    });
-    expect((await full.append(TOPIC, [message("more")])).results).toEqual([STORED]);
-  });
 }

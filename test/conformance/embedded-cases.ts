@@ -61,4 +61,20 @@ export function embeddedCases(makeLog: () => Promise<EmbeddedHarness>): void {
     await log.saveTopic(TOPIC, { retentionMs: 7, maxRetentionMs: 8 });
     expect((await (await reopen()).tail(TOPIC)).offset).toBe(at(offsets, 2));
   });
+
+  test("a full log refuses publishes, not reads and deletes, and accepts again once there is room", async () => {
+    const { log, reopen } = await setup();
+    const body = JSON.stringify("x".repeat(100_000));
+    await log.append(TOPIC, messages(20, { body }));
+    const full = await reopen({ maxBytes: 1_500_000 });
+    const refused = full.append(TOPIC, [message("more")]);
+    await expect(refused).rejects.toMatchObject({
+      failure: { code: "rate-limited", detail: "tenant storage full", retryAfterMs: expect.any(Number) },
+    });
+    expect(await idsOf(full)).toHaveLength(20);
+    expect(await full.purge(TOPIC, { throughOffset: Number.MAX_SAFE_INTEGER, maxEntries: 15 })).toEqual({
+      deleted: 15,
+    });
+    expect((await full.append(TOPIC, [message("more")])).results).toEqual([{ duplicate: false }]);
+  });
 }

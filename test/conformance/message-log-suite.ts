@@ -22,8 +22,6 @@ export interface LogHarness {
   reopen(limits?: { maxBytes: number }): Promise<MessageLog>;
   /** Moves the log's clock; null where that is a database's own. */
   stepClock: ((byMs: number) => void) | null;
-  /** The log refuses to publish beyond a size. */
-  hasStorageLimit: boolean;
   close(): Promise<void>;
 }
 

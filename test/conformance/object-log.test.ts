@@ -18,7 +18,6 @@ async function makeLog(): Promise<EmbeddedHarness> {
     stepClock: (byMs) => {
       nowMs += byMs;
     },
-    hasStorageLimit: true,
     close: async () => sql.close(),
   };
 }

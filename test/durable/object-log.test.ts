@@ -64,7 +64,6 @@ async function makeLog(): Promise<EmbeddedHarness> {
     stepClock: (byMs) => {
       nowMs += byMs;
     },
-    hasStorageLimit: true,
     close: async () => {},
   };
 }

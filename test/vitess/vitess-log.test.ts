@@ -14,7 +14,6 @@ messageLogSuite("Vitess, on MariaDB through the gateway", async () => {
     otherTenantsLog: place.log({ observe }).log,
     reopen: async () => place.log({ tenant, observe }).log,
     stepClock: null,
-    hasStorageLimit: false,
     close: async () => {},
   };
 });
