@@ -7,6 +7,7 @@ import {
   MAX_GROUPS_PER_TOPIC,
 } from "../../core/limits.ts";
 import { deadLetterTopicOf, type TopicSettings } from "../../core/settings.ts";
+import { tombstonesToForget } from "../../core/tombstones.ts";
 import type { Clock, Sql } from "../../durable/ports.ts";
 import {
   type AppendOutcome,
@@ -40,7 +41,6 @@ import { MessagesTable } from "./messages-table.ts";
 import { OffsetsTable } from "./offsets-table.ts";
 import { classifySqliteFailure } from "./sqlite-failure.ts";
 import { StorageGauge } from "./storage-gauge.ts";
-import { tombstonesToForget } from "./tombstones.ts";
 import { TopicTails } from "./topic-tails.ts";
 import { TopicsTable } from "./topics-table.ts";
 
@@ -244,8 +244,7 @@ export class ObjectLog implements MessageLog {
         }
       }
       this.groups.save(topic, record);
-      for (const { group } of tombstonesToForget(others, this.clock.nowMs()))
-        this.groups.remove(topic, group);
+      for (const group of tombstonesToForget(others, this.clock.nowMs())) this.groups.remove(topic, group);
     });
   }
 

@@ -2,6 +2,7 @@ import { assert } from "../../core/assert.ts";
 import { fail } from "../../core/failure.ts";
 import { MAX_BATCH_MESSAGES, MAX_EXACT_COUNT, MAX_GROUPS_PER_TOPIC } from "../../core/limits.ts";
 import { deadLetterTopicOf, type TopicSettings } from "../../core/settings.ts";
+import { tombstonesToForget } from "../../core/tombstones.ts";
 import {
   type AppendOutcome,
   type CountRead,
@@ -37,7 +38,6 @@ import { MessageInsert } from "./message-insert.ts";
 import { failureOf } from "./message-rows.ts";
 import { MessagesTable } from "./messages-table.ts";
 import { OffsetsTable } from "./offsets-table.ts";
-import { tombstonesToForget } from "./tombstones.ts";
 import { TopicsTable } from "./topics-table.ts";
 
 /**
