@@ -49,7 +49,7 @@ try {
     complain(`Fairlane: ${error.message}; --help says how`);
     process.exitCode = EXIT_USAGE;
   } else if (error instanceof ConnectError) {
-    complain(`Fairlane: the database refused: ${error.message}`);
+    complain(`Fairlane: the database cannot be used: ${error.message}`);
     process.exitCode = 1;
   } else if (syscall === "listen" || syscall === "getaddrinfo") {
     complain(`Fairlane: cannot listen there (${code}): choose another --port or --host`);

@@ -155,7 +155,8 @@ export class AppliedRead {
     }
     this.know(entry);
     this.group.touchProgress();
-    if (isOurs) this.arrive(entry, entry.offset - 1);
+    // A lane made for it has nothing else to read: what the scan has passed was settled, or there would be a lane.
+    if (isOurs) this.arrive(entry, this.group.progress.scanOffset);
   }
 
   private arrive(entry: Entry, walkedOffset: number): void {

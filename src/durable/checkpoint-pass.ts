@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { MAX_CHECKPOINT_BYTES, type PartitionCheckpoint } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
+import { groupName } from "./waiters.ts";
 
 /** Rounds of one pass; what is left is due at once. */
 const MAX_ROUNDS = 20;
@@ -34,12 +35,23 @@ export class CheckpointPass {
 
   /** In the background: neither a command nor the alarm waits for the log. Calls that meet are one. */
   start(ref: { topic: string; group: string }): void {
-    const name = `${ref.topic}\n${ref.group}`;
-    if (this.running.has(name)) return;
+    const name = groupName(ref);
+    if (this.running.has(name)) {
+      this.postpone(ref);
+      return;
+    }
     this.running.add(name);
     this.save(ref)
       .catch((error: unknown) => this.tenant.ports.report("checkpoint", error))
       .finally(() => this.running.delete(name));
+  }
+
+  /** A group that was loaded anew meanwhile asks at once for what is under way. */
+  private postpone(ref: { topic: string; group: string }): void {
+    const group = this.tenant.loadedGroup(ref.topic, ref.group);
+    if (!group || group.checkpointAtMs === null) return;
+    group.checkpointAtMs = Math.max(group.checkpointAtMs, this.tenant.nowMs() + CHECKPOINT_DELAY_MS);
+    this.tenant.reschedule(group);
   }
 
   /** Resolves when everything noted before is saved, or could not be. Rejects when the log failed. */

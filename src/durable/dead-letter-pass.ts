@@ -5,6 +5,7 @@ import { deadLetterTopicOf, defaultTopicSettings } from "../core/settings.ts";
 import type { DeadLetterCopy } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
+import { groupName } from "./waiters.ts";
 
 /** Rounds of one pass; what is left is due at once. */
 const MAX_ROUNDS = 10;
@@ -48,9 +49,18 @@ export async function copyDeadLettersSoon(
   tenant: Tenant,
   ref: { topic: string; group: string },
 ): Promise<void> {
-  const copied = copyDeadLetters(tenant, ref);
-  if (tenant.embedded) return copied;
-  copied.catch((error: unknown) => tenant.ports.report("dead letters", error));
+  if (tenant.embedded) return copyDeadLetters(tenant, ref);
+  const name = groupName(ref);
+  // The one that is under way goes on until none is left.
+  if (tenant.copyingDeadLetters.has(name)) return;
+  tenant.copyingDeadLetters.add(name);
+  copyDeadLetters(tenant, ref)
+    .catch((error: unknown) => tenant.ports.report("dead letters", error))
+    .finally(() => {
+      tenant.copyingDeadLetters.delete(name);
+      const group = tenant.loadedGroup(ref.topic, ref.group);
+      if (group) tenant.reschedule(group);
+    });
 }
 
 function collect(group: GroupState): Dying[] {

@@ -89,6 +89,7 @@ export class GroupReader {
   private async readOnce(request: ReadRequest): Promise<boolean> {
     const group = await this.lookUp();
     if (!group) return true;
+    if (!group.log.clock.isKnown) await this.readClock(group);
     const dueNowMs = Math.max(this.logNowMs(group), group.progress.due.dueAtMs);
     const reads = laneReads(group, request.lanes, group.progress.scanOffset);
     const hints = new TakenHints(group);
@@ -116,6 +117,13 @@ export class GroupReader {
       applied.finish();
     });
     return true;
+  }
+
+  /** Once a life: what is due goes by the log's clock. */
+  private async readClock(group: GroupState): Promise<void> {
+    const { nowMs: logMs } = await this.tenant.logHealth.read(() => this.tenant.log.tail(group.key.topic));
+    group.log.clock.note(logMs, this.tenant.nowMs());
+    if (!group.gone) this.tenant.change(group, (nowMs) => group.placeAll(nowMs));
   }
 
   private logNowMs(group: GroupState): number {
@@ -167,11 +175,15 @@ export class GroupReader {
     let lowest = afterOffset;
     for (let again = 0; again < MAX_REREADS; again += 1) {
       const from = group.rereadFrom;
-      if (from === null || from - 1 >= lowest) break;
+      const highest = tail.entries.at(-1)?.offset ?? afterOffset;
+      // One page shows one instant: what it does not show of its span, nothing else in it came after.
+      const through = tail.pages === 1 ? Math.min(lowest, highest) : highest;
+      if (from === null || from > through) break;
       hints.take();
-      lowest = Math.max(from - 1, group.known.sureOffset);
-      const reread = await this.scanThrough(group, lowest, afterOffset, MAX_SCAN_ENTRIES, afterOffset);
-      tail.entries.unshift(...reread.entries);
+      const below = Math.max(from - 1, group.known.sureOffset);
+      const reread = await this.scanThrough(group, below, through, MAX_SCAN_ENTRIES, through);
+      tail.entries = merged(tail.entries, reread.entries);
+      lowest = Math.min(lowest, below);
     }
     return tail;
   }
@@ -183,7 +195,7 @@ export class GroupReader {
     goalOffset: number,
     maxEntries: number,
     throughOffset?: number,
-  ): Promise<ReadPages["tail"]> {
+  ): Promise<ReadPages["tail"] & { pages: number }> {
     const entries: Entry[] = [];
     let from = afterOffset;
     let logNowMs: number | null = null;
@@ -197,11 +209,12 @@ export class GroupReader {
       entries.push(...page.entries);
       const last = page.entries.at(-1)?.offset ?? from;
       const { reachedEnd } = page;
-      if (reachedEnd || last > goalOffset) return { entries, afterOffset, reachedEnd, logNowMs };
+      const pages = round + 1;
+      if (reachedEnd || last > goalOffset) return { entries, afterOffset, reachedEnd, logNowMs, pages };
       from = last;
       if (round < MAX_REREAD_PAGES) continue;
       group.rereadFrom = Math.min(last + 1, group.rereadFrom ?? Number.POSITIVE_INFINITY);
-      return { entries, afterOffset, reachedEnd: false, logNowMs };
+      return { entries, afterOffset, reachedEnd: false, logNowMs, pages };
     }
   }
 
@@ -210,7 +223,9 @@ export class GroupReader {
     const { commitHorizonMs } = group.log.clock;
     const { sureOffset } = group.known;
     const through = Math.min(group.progress.scanOffset, this.surelyCommitted(group, this.logNowMs(group)));
-    const worthWhile = always ? 1 : (commitHorizonMs * 1000) / CONFIRMS_PER_HORIZON;
+    // The last part of a topic that grew quiet is worth a read of its own: nothing will follow it.
+    const isLastPart = through === group.progress.scanOffset;
+    const worthWhile = always || isLastPart ? 1 : (commitHorizonMs * 1000) / CONFIRMS_PER_HORIZON;
     if (commitHorizonMs === 0 || through - sureOffset < worthWhile) return null;
     return this.confirmPages(group, through);
   }
@@ -254,6 +269,12 @@ function pastKeys(
   }
   for (const { offset, partitionKey } of ofLanes) if (offset <= recoverThrough) keys.add(partitionKey);
   return keys;
+}
+
+/** In order, each once. */
+function merged(entries: readonly Entry[], more: readonly Entry[]): Entry[] {
+  const byOffset = new Map([...entries, ...more].map((entry) => [entry.offset, entry]));
+  return [...byOffset.values()].sort((a, b) => a.offset - b.offset);
 }
 
 /** Hints that a read went by: until it is applied, they stand. */

@@ -186,8 +186,8 @@ export class GroupState {
     this.hasNews = true;
     if (this.log.clock.commitHorizonMs === 0) return;
     const from = lowestOffset ?? offsetAtMs(this.log.clock.logNowMs(nowMs) - UNKNOWN_OFFSETS_MS);
-    if (from <= Math.min(this.progress.scanOffset, this.tailOverlapOffset()))
-      this.rereadFrom = Math.min(from, this.rereadFrom ?? from);
+    // Also one above the scan: a read that is under way may be about to pass it.
+    this.rereadFrom = Math.min(from, this.rereadFrom ?? from);
   }
 
   /** The next tail read begins at or below it without any hint. */

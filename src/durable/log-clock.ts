@@ -10,9 +10,13 @@ const NOTABLE_MS = 50;
 export class LogClock {
   readonly commitHorizonMs: number;
   private ahead = 0;
+  /** A read has told the log's time: before that nothing may be taken to be due. */
+  isKnown: boolean;
 
   constructor(log: Pick<MessageLog, "commitHorizonMs">) {
     this.commitHorizonMs = log.commitHorizonMs;
+    // Without a horizon the log is in the object, and has its clock.
+    this.isKnown = log.commitHorizonMs === 0;
   }
 
   /** Milliseconds by which the log's clock is ahead. */
@@ -26,6 +30,7 @@ export class LogClock {
 
   /** A read that just ended saw this time. Returns whether that changed anything. */
   note(logMs: number, nowMs: number): boolean {
+    this.isKnown = true;
     const aheadMs = logMs - nowMs;
     if (Math.abs(aheadMs - this.ahead) < NOTABLE_MS) return false;
     this.ahead = Math.abs(aheadMs) < NOTABLE_MS ? 0 : aheadMs;

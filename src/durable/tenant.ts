@@ -48,6 +48,8 @@ export class Tenant {
   readonly publishQueue: PublishQueue;
   readonly wake: WakeSchedule;
   readonly checkpoints: CheckpointPass;
+  /** Groups whose dead letters are being copied in the background. */
+  readonly copyingDeadLetters = new Set<string>();
   private readonly shrinks = new Map<string, number>();
   /** When each loaded group next needs to be looked at. */
   readonly groupsDueAt = new DueQueue<GroupState>();

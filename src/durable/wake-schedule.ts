@@ -50,7 +50,10 @@ export class WakeSchedule {
       group.nextExpiryAtMs(),
       idleAtMs === null ? null : idleAtMs + 2 * leaseDurationMs,
       group.checkpointAtMs,
-      group.index.dying.size > 0 ? (group.deadLetterRetryAtMs ?? this.tenant.nowMs()) : null,
+      // While copies are under way their end says what comes next.
+      group.index.dying.size > 0 && !this.tenant.copyingDeadLetters.has(groupName(group.key))
+        ? (group.deadLetterRetryAtMs ?? this.tenant.nowMs())
+        : null,
     );
   }
 

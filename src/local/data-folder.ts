@@ -46,6 +46,17 @@ export class DataFolder {
     return readSecret(this.path) as string;
   }
 
+  /** The objects name places in one log: throws a StartRefusal when they were made for another. */
+  claimLog(kind: string): void {
+    const path = join(this.path, "message-log");
+    const madeFor = existsSync(path) ? readFileSync(path, "utf8").trim() : null;
+    if (madeFor === null) writePrivate(path, `${kind}\n`);
+    if (madeFor === null || madeFor === kind) return;
+    throw new StartRefusal(
+      `${this.path} was made for MESSAGE_LOG=${madeFor}, and MESSAGE_LOG is ${kind}: set FAIRLANE_DATA to another folder`,
+    );
+  }
+
   keepToken(token: string): void {
     writePrivate(this.tokenPath, token);
   }

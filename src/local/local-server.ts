@@ -78,6 +78,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const log = readLog(logVariablesOf(options.env ?? {}));
   const data = new DataFolder(resolve(options.dataDir));
   try {
+    data.claimLog(log.kind);
     const secret = options.authSecret ?? data.secret();
     await bundleWorker(options.entry ?? WORKER_ENTRY, data.workerPath);
     const configPath = join(data.workerPath, "workerd.capnp");

@@ -40,8 +40,8 @@ export const settleReply = z.strictObject({
 
 /** A reason as it is kept: well-formed, and cut without halving a character. */
 export function keptReason(text: string): string {
-  const cut = text.slice(0, MAX_REASON_CHARS);
-  const last = cut.charCodeAt(cut.length - 1);
-  const halved = text.length > cut.length && last >= 0xd800 && last <= 0xdbff;
-  return (halved ? cut.slice(0, -1) : cut).toWellFormed();
+  if (text.length <= MAX_REASON_CHARS) return text.toWellFormed();
+  // No character is longer than two units: what lies beyond is cut in any case.
+  const cut = [...text.slice(0, 2 * MAX_REASON_CHARS)].slice(0, MAX_REASON_CHARS).join("");
+  return cut.toWellFormed();
 }

@@ -24,7 +24,6 @@ messageLogSuite("outside, in memory", async () => {
     otherTenantsLog: open("globex"),
     reopen: async () => open("acme"),
     stepClock: null,
-    hasStorageLimit: false,
     close: async () => {},
   };
 });

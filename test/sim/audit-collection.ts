@@ -5,25 +5,26 @@ import type { Call, LogRow } from "./history.ts";
 export function auditCollection(model: AuditModel): void {
   for (const row of model.history.rows) {
     if (row.vanishedSeq === null || wasRemovedByCall(model, row)) continue;
-    const highestMs = model.history.highestClockMs(row.vanishedSeq, row.vanishedClockMs);
-    if (highestMs >= row.dueAtMs + model.profile.maxRetentionMs) continue;
-    auditVanished(model, row, highestMs);
+    const logMs = model.history.highestLogClockMs(row.vanishedSeq, row.vanishedLogClockMs);
+    if (logMs >= row.dueAtMs + model.profile.maxRetentionMs) continue;
+    auditVanished(model, row, logMs);
   }
 }
 
-function auditVanished(model: AuditModel, row: LogRow, clockMs: number): void {
+function auditVanished(model: AuditModel, row: LogRow, logMs: number): void {
   const { history } = model;
   const what = `message ${row.id} of ${row.topic} (offset ${row.offset})`;
   if (row.deadLetter) {
     history.violate("G10", `${what}, a dead letter, vanished before its time`);
     return;
   }
-  const youngMs = row.publishedAtMs + model.profile.retentionMs - clockMs;
+  const youngMs = row.publishedAtMs + model.profile.retentionMs - logMs;
   if (youngMs > 0) {
     history.violate("G10", `${what} vanished ${youngMs} ms too early`);
     return;
   }
   const seq = row.vanishedSeq ?? ENDLESS;
+  const clockMs = history.highestClockMs(seq, row.vanishedClockMs);
   const groups = model.groups.filter(
     (group) => group.topic === row.topic && !group.loose && group.madeBySeq < seq,
   );
@@ -36,8 +37,7 @@ function auditVanished(model: AuditModel, row: LogRow, clockMs: number): void {
 function wasRemovedByCall(model: AuditModel, row: LogRow): boolean {
   const afterSeq = row.vanishedNotBeforeSeq ?? 0;
   const beforeSeq = row.vanishedSeq ?? ENDLESS;
-  const during = (call: { startSeq: number; endSeq: number | null }) =>
-    call.startSeq < beforeSeq && (call.endSeq ?? ENDLESS) > afterSeq;
+  const during = (call: Call) => call.startSeq < beforeSeq && model.effectEndSeq(call) > afterSeq;
   const { history } = model;
   const topicOf = row.deadLetter?.originalTopic;
   const touches = (call: Call): boolean => {
@@ -50,12 +50,14 @@ function wasRemovedByCall(model: AuditModel, row: LogRow): boolean {
       case "purgeDeadLetters":
         return topicOf !== undefined && input.topic === topicOf;
       case "redrive":
-        return topicOf !== undefined && input.topic === topicOf && wasRedriven(model, row);
+        return topicOf !== undefined && input.topic === topicOf;
       default:
         return false;
     }
   };
-  return history.calls.some((call) => during(call) && touches(call));
+  const removing = history.calls.filter((call) => during(call) && touches(call));
+  if (removing.length === 0) return false;
+  return removing.some(({ name }) => name !== "redrive") || wasRedriven(model, row);
 }
 
 /** A redrive puts the message back, for its group, before its dead letter goes. */

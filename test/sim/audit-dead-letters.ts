@@ -1,3 +1,4 @@
+import { mayBeForgotten, wasLostBetween } from "./audit-losses.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
 import { sameBytes } from "./audit-publishes.ts";
 import type { LogRow } from "./history.ts";
@@ -9,9 +10,11 @@ export function auditDeadLetters(model: AuditModel, group: GroupAudit): void {
   for (const row of group.rows) {
     const copies = copiesOf(group, row);
     const sources = group.rows.filter((other) => isSame(other, row) && model.covers(group, other) !== "no");
+    // What comes again after a loss may fail again, and any reset between makes that another failure.
+    const lost = history.losses.length > 0;
     const resets = history
       .of("resetOffset")
-      .filter(({ input }) => input.partitionKey === row.partitionKey).length;
+      .filter(({ input }) => lost || input.partitionKey === row.partitionKey).length;
     // One that was removed before its message was settled is made again by the repeated step.
     const made = copies.filter((copy) => !copies.some((other) => isAgain(copy, other)));
     if (made.length > sources.length * (1 + resets)) {
@@ -42,7 +45,10 @@ function auditDecided(model: AuditModel, group: GroupAudit, row: LogRow, copies:
   for (const delivery of group.deliveries.get(row) ?? []) {
     const decided = model.settlements(delivery.view.receipt).find(({ deadLettered }) => deadLettered);
     if (!decided) continue;
-    const missing = !copies.some(({ appearedSeq }) => appearedSeq > decided.call.startSeq);
+    if (mayBeForgotten(model, group, decided.call, ENDLESS)) continue;
+    // After a loss the same failure may be decided again, whose copy is there already.
+    const again = wasLostBetween(history, 0, decided.call.startSeq);
+    const missing = !copies.some(({ appearedSeq }) => again || appearedSeq > decided.call.startSeq);
     if (missing && row.vanishedSeq === null && !model.interfered(group, row, delivery.seq, ENDLESS)) {
       history.violate(
         "G2",
@@ -77,7 +83,7 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   const sources = group.rows.filter((row) => isSame(row, copy) && model.covers(group, row) !== "no");
   const bytes = sources.filter((row) => sameBytes(row, copy));
   if (bytes.length === 0) history.violate("G12", `${what} has other bytes than the message`);
-  const clockMs = history.highestClockMs(copy.appearedSeq, copy.publishedAtMs);
+  const clockMs = history.highestClockMs(copy.appearedSeq, copy.appearedClockMs);
   const failed = bytes.filter((row) => model.mayHaveFailed(group, row, copy.appearedSeq, clockMs));
   if (failed.length === 0) {
     history.violate("G2", `${what} was made although no last attempt failed`);
@@ -90,8 +96,10 @@ function auditCopy(model: AuditModel, group: GroupAudit, copy: LogRow): void {
   if (!lost && !deliveries.some(({ view }) => view.attempt === facts.attempts)) {
     history.violate("G2", `${what} says ${facts.attempts} attempts, which no delivery had`);
   }
-  // After a reset the message begins anew, its reasons too.
-  const anew = failed.some((row) => model.interfered(group, row, 0, copy.appearedSeq));
+  // After a reset, or the loss of the object, the message begins anew, its reasons too.
+  const anew =
+    wasLostBetween(history, 0, copy.appearedSeq) ||
+    failed.some((row) => model.interfered(group, row, 0, copy.appearedSeq));
   if (anew) return;
   const allowed = new Set(
     failed.flatMap((row) => [...reasonsOf(model, group.deliveries.get(row) ?? [], copy)]),

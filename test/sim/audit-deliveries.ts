@@ -1,6 +1,10 @@
+import { mayBeForgotten, type Settlement, wasLostBetween } from "./audit-losses.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit, type Settled } from "./audit-model.ts";
 import { sameBytes } from "./audit-publishes.ts";
 import type { Call, LogRow } from "./history.ts";
+
+/** A difference of clocks is not noticed below it. */
+const CLOCK_TOLERANCE_MS = 60;
 
 /** G2, and what one delivery allows of the next: when it may come, and its attempt number. */
 export function auditDeliveries(model: AuditModel, group: GroupAudit): void {
@@ -38,14 +42,22 @@ function auditOne(model: AuditModel, group: GroupAudit, delivery: Delivery, what
 function auditFirst(model: AuditModel, group: GroupAudit, delivery: Delivery, what: string): void {
   const lost = model.lost(group, 0, delivery.seq);
   const { row } = delivery;
-  if (lost === 0 && row.dueAtMs > row.publishedAtMs && delivery.clockMs < row.dueAtMs) {
-    model.history.violate("G3", `${what} came ${row.dueAtMs - delivery.clockMs} ms before it was due`);
-  }
+  if (lost === 0 && row.dueAtMs > row.publishedAtMs) auditDue(model, delivery, what);
   if (delivery.view.attempt >= 1 && delivery.view.attempt <= 1 + lost) return;
   model.history.violate(
     "G2",
     `${what} came first as attempt ${delivery.view.attempt}; ${lost} grants were lost before`,
   );
+}
+
+/** By the log's clock, which an object that does not hold the log knows from its reads. */
+function auditDue(model: AuditModel, { row, seq, logClockMs }: Delivery, what: string): void {
+  const { history, profile } = model;
+  const earlyMs = row.dueAtMs - logClockMs - (profile.lateness ? CLOCK_TOLERANCE_MS : 0);
+  if (earlyMs <= 0) return;
+  const jumped = [...history.jumps, ...history.logJumps].some((jump) => jump.seq < seq);
+  if (profile.lateness && jumped) return;
+  history.violate("G3", `${what} came ${earlyMs} ms before it was due`);
 }
 
 function auditNext(
@@ -63,10 +75,19 @@ function auditNext(
     .filter(({ call, status }) => call.startSeq < next.seq && (status === "ok" || status === null));
   const ended = model
     .settlements(before.view.receipt)
-    .some(({ call, status }) => status === "settled" && (call.endSeq ?? ENDLESS) < next.seq);
+    .some(
+      ({ call, status }) =>
+        status === "settled" &&
+        (call.endSeq ?? ENDLESS) < next.seq &&
+        !mayBeForgotten(model, group, call, next.seq),
+    );
   if (ended) history.violate("G5", `${what} was answered as settled, and came again`);
   const lost = model.lost(group, before.seq, next.seq);
   const ok = relevant.find(({ status, settlement }) => status === "ok" && settlement.action !== "extend");
+  if (wasLostBetween(history, before.seq, next.seq)) {
+    auditAfterLoss(model, group, before, next, ok, what);
+    return;
+  }
   if (ok) auditAfterSettlement(model, group, before, next, ok, what);
   else auditAfterLapse(model, group, before, next, relevant, what);
   const counts = countsAfter(model, group, before, next, relevant, ok);
@@ -79,6 +100,40 @@ function auditNext(
       `${what} came as attempt ${next.view.attempt} after ${before.view.attempt}, expected ${expected}`,
     );
   }
+}
+
+/** A new object knows what was settled some seconds before the loss, and nothing of deliveries and attempts. */
+function auditAfterLoss(
+  model: AuditModel,
+  group: GroupAudit,
+  before: Delivery,
+  next: Delivery,
+  ok: Settled | undefined,
+  what: string,
+): void {
+  const { history } = model;
+  const action = ok?.settlement.action;
+  const isEnd = action === "ack" || action === "reject" || (action === "nack" && ok?.deadLettered);
+  if (ok && isEnd && !mayBeForgotten(model, group, settledAt(group, before.row, ok), next.seq))
+    history.violate("G2", `${what} came again long after a confirmed ${action}: it was not saved`);
+  const high = before.view.attempt + 1 + model.lost(group, before.seq, next.seq);
+  if (next.view.attempt < 1 || next.view.attempt > high) {
+    const { attempt } = next.view;
+    history.violate("G2", `${what} came as attempt ${attempt} after ${before.view.attempt} and a loss`);
+  }
+}
+
+/** What was decided to be a dead letter is settled once its copy is there. */
+function settledAt(group: GroupAudit, row: LogRow, { call, deadLettered }: Settled): Settlement {
+  const { startSeq, endSeq, endClockMs } = call;
+  if (!deadLettered) return { startSeq, endSeq, endClockMs };
+  const copy = group.copies.find(
+    ({ deadLetter, partitionKey, appearedSeq }) =>
+      deadLetter?.originalId === row.id && partitionKey === row.partitionKey && appearedSeq > startSeq,
+  );
+  // Without one it was not settled yet, or the copy of an earlier failure stood for it.
+  if (!copy) return { startSeq, endSeq: ENDLESS, endClockMs };
+  return { startSeq, endSeq: Math.max(endSeq ?? 0, copy.appearedSeq), endClockMs: copy.appearedClockMs };
 }
 
 function auditAfterSettlement(
@@ -121,6 +176,8 @@ function auditAfterLapse(
     ({ status, settlement }) => status === null && settlement.action !== "extend",
   );
   if (unknown || model.givenBack(group, before, next.seq)) return;
+  // It lapsed, and the delivery after it was given back: at once, whatever the clock says since.
+  if (model.mayHaveBeenReturned(group, before.seq, next.seq)) return;
   const untilMs = model.visibleUntilMs(before, next.seq);
   if (next.clockMs < untilMs) {
     const who = `${before.subscriber} held it ${untilMs - next.clockMs} ms more when ${next.subscriber} got it`;

@@ -1,5 +1,7 @@
+import { MIN_VISIBILITY_TIMEOUT_MS } from "../../src/core/limits.ts";
 import type { GroupSettings } from "../../src/core/settings.ts";
 import type { DeliveryView, Settlement, SettleResult } from "../../src/protocol/tenant-calls.ts";
+import { NONCE } from "./grant-notes.ts";
 import type { Call, GrantNote, History, LogRow } from "./history.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
 
@@ -10,6 +12,7 @@ export interface Delivery {
   /** When the object drew its nonce: the instant of the grant. */
   seq: number;
   clockMs: number;
+  logClockMs: number;
   subscriber: string;
   /** Place in the reply. */
   place: number;
@@ -47,7 +50,6 @@ export interface GroupAudit {
   madeBySeq: number;
 }
 
-const NONCE = /\.([0-9a-f]{16})\./;
 export const ENDLESS = Number.POSITIVE_INFINITY;
 
 /** The history, sorted for the questions that the checks ask. Knows nothing of how the product decides. */
@@ -63,6 +65,7 @@ export class AuditModel {
     this.profile = profile;
     this.notes = new Map(history.grants.map((note) => [note.nonce, note]));
     for (const call of history.of("settle")) this.addSettlements(call);
+    for (const call of history.of("reportReads")) this.noteReturns(call);
     this.groups = profile.groups.map((plan) => this.groupOf(plan));
   }
 
@@ -70,19 +73,42 @@ export class AuditModel {
     return this.settledBy.get(receipt) ?? [];
   }
 
-  /** Grants of the group in the interval that no reply told of. */
+  /** Grants of the group in the interval that no reply told of, and that count as attempts. */
   lost(group: GroupAudit, afterSeq: number, beforeSeq: number): number {
-    return this.history.lostGrants(group.topic, group.group, afterSeq, beforeSeq);
+    return this.history.lostGrants(group.topic, group.group, afterSeq, beforeSeq, "that count");
+  }
+
+  /** May a message of the group have been in flight in the interval without anybody knowing? */
+  mayHaveBeenInFlight(group: GroupAudit, afterSeq: number, beforeSeq: number): boolean {
+    return this.history.lostGrants(group.topic, group.group, afterSeq, beforeSeq, "with returned") > 0;
+  }
+
+  /** May a delivery of the group have been given back in the interval by the edge, which could not read it? */
+  mayHaveBeenReturned(group: GroupAudit, afterSeq: number, beforeSeq: number): boolean {
+    return this.history.grants.some(
+      ({ returned, seq, topic, group: name }) =>
+        returned !== "no" &&
+        seq > afterSeq &&
+        seq < beforeSeq &&
+        topic === group.topic &&
+        name === group.group,
+    );
   }
 
   /** Was something done to the row by an admin, or may have been, in the interval? */
   interfered(group: GroupAudit, row: LogRow, afterSeq: number, beforeSeq: number): boolean {
     return group.interferences.some(
-      ({ call, touches }) => call.startSeq < beforeSeq && (call.endSeq ?? ENDLESS) > afterSeq && touches(row),
+      ({ call, touches }) => call.startSeq < beforeSeq && this.effectEndSeq(call) > afterSeq && touches(row),
     );
   }
 
-  /** Was the message too old at some reading of the clock? */
+  /** What was sent to a log outside takes effect even after its sender gave up, or was gone. */
+  effectEndSeq({ endSeq, outcome }: Pick<Call, "endSeq" | "outcome">): number {
+    if (this.profile.lateness && !outcome?.ok) return ENDLESS;
+    return endSeq ?? ENDLESS;
+  }
+
+  /** Was the message too old at some reading of the clock? A log's own clock differs by less than any age. */
   mayHaveExpired(row: LogRow, seq: number, clockMs: number): boolean {
     return this.history.highestClockMs(seq, clockMs) >= row.dueAtMs + this.profile.maxRetentionMs;
   }
@@ -92,7 +118,24 @@ export class AuditModel {
     if (row.targetGroup !== null) return row.targetGroup === group.group ? "yes" : "no";
     if (group.settings.startFrom === "earliest") return "yes";
     if (row.appearedSeq < group.madeAfterSeq) return "no";
-    return row.notBeforeSeq > group.madeBySeq ? "yes" : "maybe";
+    // It may have got its offset when it was sent, long before it appeared.
+    const sentSeq = row.origin === "" ? Math.min(row.notBeforeSeq, this.sentSeq(row)) : row.notBeforeSeq;
+    // What is published below the group's start after the clock stepped back counts as there before it.
+    const steppedBack = this.history.logJumps.some(
+      ({ beforeMs, afterMs }) => afterMs < beforeMs && beforeMs > row.publishedAtMs,
+    );
+    return sentSeq > group.madeBySeq && !(this.profile.lateness && steppedBack) ? "yes" : "maybe";
+  }
+
+  /** When a message of its name was first sent since the one before it was there. */
+  private sentSeq(row: LogRow): number {
+    let sentSeq = ENDLESS;
+    for (const { input, startSeq } of this.history.of("publish")) {
+      if (input.topic !== row.topic || startSeq >= sentSeq) continue;
+      if (input.messages.some(({ id, partitionKey }) => id === row.id && partitionKey === row.partitionKey))
+        sentSeq = startSeq;
+    }
+    return sentSeq;
   }
 
   /** Calls by which the holder may have ended its delivery without an attempt: leave, or give back. */
@@ -164,12 +207,33 @@ export class AuditModel {
       this.covers(group, row) !== "yes" ||
       this.mayHaveFailed(group, row, seq, clockMs) ||
       this.interfered(group, row, row.notBeforeSeq, seq) ||
+      this.wasPassedByReset(group, row, seq) ||
       this.mayHaveExpired(row, seq, clockMs)
     );
   }
 
+  /** A message may appear below where its partition was reset to before: then it counts as settled. */
+  private wasPassedByReset({ topic, group }: GroupAudit, row: LogRow, seq: number): boolean {
+    return this.history.of("resetOffset").some(({ input, startSeq }) => {
+      const isOurs =
+        input.topic === topic && input.group === group && input.partitionKey === row.partitionKey;
+      return isOurs && startSeq < seq && input.offset >= row.offset;
+    });
+  }
+
   describe(group: GroupAudit, row: LogRow): string {
     return `${group.topic}/${group.group} message ${row.id} (offset ${row.offset}, key ${row.partitionKey.slice(0, 20)})`;
+  }
+
+  private noteReturns({ input, outcome, endClockMs }: Call<"reportReads">): void {
+    for (const receipt of [...input.unreachable, ...input.unreadable]) {
+      const note = this.notes.get(NONCE.exec(receipt)?.[1] ?? "");
+      if (!note) continue;
+      const lastedMs = endClockMs - note.clockMs;
+      const surely = outcome?.ok && lastedMs >= 0 && lastedMs < MIN_VISIBILITY_TIMEOUT_MS;
+      if (surely) note.returned = "surely";
+      else if (note.returned === "no") note.returned = "perhaps";
+    }
   }
 
   private addSettlements(call: Call<"settle">): void {
@@ -242,6 +306,7 @@ export class AuditModel {
         row,
         seq: note.seq,
         clockMs: note.clockMs,
+        logClockMs: note.logClockMs,
         subscriber: call.input.subscriber,
         place,
       };

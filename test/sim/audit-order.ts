@@ -1,4 +1,5 @@
 import { lanesOf } from "./audit-deliveries.ts";
+import { wasLostBetween } from "./audit-losses.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
 import type { Call, LogRow } from "./history.ts";
 
@@ -32,24 +33,33 @@ function auditFirsts(model: AuditModel, group: GroupAudit, rows: readonly LogRow
     for (const b of firsts) {
       if (a.answeredSeq >= b.sentSeq || !isBefore(b.delivery, a.delivery)) continue;
       if (model.interfered(group, a.row, 0, a.delivery.seq)) continue;
+      if (model.profile.lateness && wasSteppedBack(model, a, b)) continue;
       // It may have come before, in a reply that nobody saw.
-      if (model.lost(group, 0, b.delivery.seq) > 0) continue;
+      if (model.mayHaveBeenInFlight(group, 0, b.delivery.seq)) continue;
       const what = `${model.describe(group, a.row)} was answered before ${b.row.id} was sent`;
       model.history.violate("G3", `${what}, and came after it`);
     }
   }
 }
 
+/** No order is promised across a backward step of the clock that gives the offsets: others may have passed it. */
+function wasSteppedBack({ history }: AuditModel, a: First, b: First): boolean {
+  return history.logJumps.some(({ seq, beforeMs, afterMs }) => {
+    if (afterMs >= beforeMs || seq >= b.row.appearedSeq) return false;
+    return seq > a.sentSeq ? a.row.offset > b.row.offset : beforeMs > a.row.publishedAtMs;
+  });
+}
+
 /** When the message was first sent, and when it was first known to be stored. */
 function publishOf(model: AuditModel, row: LogRow): { sentSeq: number; answeredSeq: number } {
   let sentSeq = ENDLESS;
   let answeredSeq = ENDLESS;
-  for (const { input, startSeq, endSeq, outcome } of model.history.of("publish")) {
+  for (const { input, startSeq, endSeq, outcome, unordered } of model.history.of("publish")) {
     if (input.topic !== row.topic || (endSeq ?? ENDLESS) < row.notBeforeSeq) continue;
     if (!input.messages.some(({ id, partitionKey }) => id === row.id && partitionKey === row.partitionKey))
       continue;
     sentSeq = Math.min(sentSeq, startSeq);
-    if (outcome?.ok) answeredSeq = Math.min(answeredSeq, endSeq ?? ENDLESS);
+    if (outcome?.ok && !unordered) answeredSeq = Math.min(answeredSeq, endSeq ?? ENDLESS);
   }
   return { sentSeq, answeredSeq };
 }
@@ -60,6 +70,7 @@ function isBefore(a: Delivery, b: Delivery): boolean {
 
 /** Deliveries that surely hold their message when `at` is granted. */
 function isHeld(model: AuditModel, group: GroupAudit, delivery: Delivery, at: Delivery): boolean {
+  if (wasLostBetween(model.history, delivery.seq, at.seq)) return false;
   if (delivery.seq > at.seq || at.clockMs >= model.visibleUntilMs(delivery, at.seq)) return false;
   const ended = model
     .settlements(delivery.view.receipt)
@@ -102,6 +113,9 @@ function auditStrict(model: AuditModel, group: GroupAudit, deliveries: readonly 
     for (const [row, other] of open) {
       if (row === delivery.row) continue;
       if (model.maySettled(group, row, delivery.seq, delivery.clockMs)) open.delete(row);
+      // A new object begins again at the first message that it does not know as settled.
+      else if (wasLostBetween(model.history, other.seq, delivery.seq) && delivery.row.offset < row.offset)
+        continue;
       else {
         const what = `${model.describe(group, delivery.row)} came while ${row.id}, attempt ${other.view.attempt}, was not settled`;
         model.history.violate("G3", `strict lane: ${what}`);
@@ -129,12 +143,13 @@ function auditBarrier(
     for (const behind of deliveries) {
       if (behind.row.offset <= row.offset || behind.seq < endSeq || (again && behind.seq >= again.seq))
         continue;
+      if (wasLostBetween(history, postponed.seq, behind.seq)) continue;
       if (model.interfered(group, row, postponed.seq, behind.seq)) continue;
       if (model.mayHaveExpired(row, behind.seq, behind.clockMs)) continue;
       if (row.vanishedNotBeforeSeq !== null && row.vanishedNotBeforeSeq < behind.seq) continue;
       const early = history.highestClockMs(behind.seq, behind.clockMs) < dueMs;
       const first =
-        group.deliveries.get(behind.row)?.[0] === behind && model.lost(group, 0, behind.seq) === 0;
+        group.deliveries.get(behind.row)?.[0] === behind && !model.mayHaveBeenInFlight(group, 0, behind.seq);
       if (early || (first && again)) {
         history.violate("G3", `barrier: ${model.describe(group, behind.row)} passed the postponed ${row.id}`);
       }

@@ -1,4 +1,5 @@
 import { lanesOf } from "./audit-deliveries.ts";
+import { wasLostBetween } from "./audit-losses.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit } from "./audit-model.ts";
 import { isHeld } from "./audit-order.ts";
 
@@ -67,7 +68,7 @@ function auditHandover(
 
 function isSuperseded(model: AuditModel, group: GroupAudit, one: Delivery, next: Delivery): boolean {
   const later = group.deliveries.get(one.row)?.some(({ seq }) => seq > one.seq && seq <= next.seq) ?? false;
-  return later || model.lost(group, one.seq, next.seq) > 0;
+  return later || model.mayHaveBeenInFlight(group, one.seq, next.seq);
 }
 
 /**
@@ -86,6 +87,7 @@ function livesOn(model: AuditModel, group: GroupAudit, before: Delivery, next: D
   });
   if (ours.some(({ name }) => name === "leave")) return false;
   if (history.jumps.some(({ seq }) => seq > before.seq && seq < next.seq)) return false;
+  if (wasLostBetween(history, before.seq, next.seq)) return false;
   const beats = ours.filter(
     ({ name, outcome, endSeq }) =>
       (name === "take" || name === "heartbeat") && outcome?.ok && (endSeq ?? ENDLESS) < next.seq,

@@ -1,3 +1,4 @@
+import { wasLostBetween } from "./audit-losses.ts";
 import { type AuditModel, type Delivery, ENDLESS, type GroupAudit, type Settled } from "./audit-model.ts";
 import type { Call } from "./history.ts";
 
@@ -29,6 +30,8 @@ function auditAccepted(
   const what = `${one.settlement.action} of ${model.describe(group, delivery.row)}, attempt ${delivery.view.attempt},`;
   const { startSeq } = one.call;
   if (next && next.seq < startSeq) history.violate("G5", `${what} was accepted after the next delivery`);
+  if (wasLostBetween(history, delivery.seq, startSeq))
+    history.violate("G5", `${what} was accepted although the object was lost since`);
   const other = all.find(
     ({ call, status, settlement }) =>
       call !== one.call &&
@@ -105,10 +108,11 @@ function auditRefused(
   );
   const ended =
     (next && next.seq < endSeq) ||
+    wasLostBetween(history, seq, endSeq) ||
     endedBySettling ||
     model.givenBack(group, delivery, endSeq) ||
     model.interfered(group, row, seq, endSeq) ||
-    model.lost(group, seq, endSeq) > 0 ||
+    model.mayHaveBeenInFlight(group, seq, endSeq) ||
     (row.vanishedNotBeforeSeq !== null && row.vanishedNotBeforeSeq < endSeq) ||
     model.mayHaveExpired(row, endSeq, endMs) ||
     (delivery.view.attempt >= group.settings.maxAttempts &&

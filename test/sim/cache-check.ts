@@ -58,7 +58,7 @@ export class CacheCheck {
     const rows = this.tables.groupProgress.load(group.key);
     // Rows of an earlier group of the name: the next load removes them.
     if (rows && rows.generation !== group.record.generation) return;
-    const fresh = loadGroup(this.tables, group.key, group.record, settings, nowMs);
+    const fresh = loadGroup(this.tables, group.key, group.record, settings, group.log, nowMs);
     const difference = firstDifference(group, fresh, rows !== null);
     if (!difference) return;
     this.history.violate("G11", `the cache of ${group.key.group} differs from its rows: ${difference}`);

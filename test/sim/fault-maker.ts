@@ -1,5 +1,6 @@
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
+import type { Lateness } from "./profile.ts";
 import type { World } from "./world.ts";
 
 const TICK_MS = 500;
@@ -29,13 +30,20 @@ export class FaultMaker {
     if (this.stopped) return;
     const { host, prng } = this;
     const { faults } = host;
-    if (prng.chance(faults.crash)) host.armCrash();
+    if (prng.chance(faults.crash)) host.storageFaults.armCrash();
     if (prng.chance(faults.eviction)) host.crash("between two steps");
-    if (prng.chance(faults.storageFailure)) host.armStorageFailure();
+    if (prng.chance(faults.storageFailure)) host.storageFaults.armFailure();
     if (prng.chance(faults.clockJump)) host.jumpClock(this.jumpMs(faults.maxJumpMs));
     if (prng.chance(faults.logOutage)) host.logOutage(prng.int(100, 6000));
     if (prng.chance(faults.oddAlarm)) host.fireAlarm("odd");
+    if (host.lateness) this.tickOutside(host.lateness);
     this.start();
+  }
+
+  private tickOutside({ maxStepMs }: Lateness): void {
+    const { host, prng } = this;
+    if (prng.chance(host.faults.databaseStep)) host.stepDatabaseClock(prng.int(-maxStepMs, maxStepMs));
+    if (prng.chance(host.faults.objectLoss)) host.lose();
   }
 
   /** Mostly seconds, sometimes as far as it may. */

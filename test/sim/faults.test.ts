@@ -1,38 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { PatchedSource } from "./patched-source.ts";
+import { findsFaults } from "./fault-cases.ts";
 import { PROFILE_TITLES } from "./profile.ts";
-import { simulate } from "./simulation.ts";
 import { SOURCE_PATCHES } from "./source-patches.ts";
 
-/** Turns through all profiles that a fault may take to show. */
-const ROUNDS = 10;
-const RARE_ROUNDS = 60;
-const TIMEOUT_MS = 120_000;
-
-/** Seeds that showed a fault: without it they show nothing. */
-const tellingSeeds = new Set<number>();
-
-describe.concurrent("the simulator finds", () => {
-  test.for(SOURCE_PATCHES)("$guarantee: $name", { timeout: TIMEOUT_MS }, async (patch, { expect }) => {
-    const source = new PatchedSource(patch);
-    try {
-      const count = (patch.rare ? RARE_ROUNDS : ROUNDS) * PROFILE_TITLES.length;
-      const results = await source.runSeeds(count, patch.title, patch.guarantee);
-      const last = results.at(-1);
-      expect(last?.violations.map(({ guarantee }) => guarantee)).toContain(patch.guarantee);
-      if (last) tellingSeeds.add(last.seed);
-    } finally {
-      source.dispose();
-    }
-  });
-});
-
-describe("the same seeds without a fault", () => {
-  test("show no violation", { timeout: TIMEOUT_MS }, async () => {
-    expect(tellingSeeds.size).toBeGreaterThan(0);
-    for (const seed of tellingSeeds) {
-      const { violations } = await simulate(seed);
-      expect(violations, `seed ${seed}`).toEqual([]);
-    }
-  });
-});
+findsFaults("embedded", SOURCE_PATCHES, PROFILE_TITLES);

@@ -2,7 +2,11 @@ import { FairlaneError } from "../../src/core/failure.ts";
 import type { MessageLog } from "../../src/log/message-log.ts";
 
 /** Runs one method of the log: may wait before and after it, fail in its stead or after it, or never return. */
-export type LogGate = (method: string, work: () => Promise<unknown>) => Promise<unknown>;
+export type LogGate = (
+  method: string,
+  args: readonly unknown[],
+  work: () => Promise<unknown>,
+) => Promise<unknown>;
 
 /** The log behind a gate: its methods are the await points of commands. */
 export function gatedLog(inner: MessageLog, gate: LogGate): MessageLog {
@@ -11,7 +15,7 @@ export function gatedLog(inner: MessageLog, gate: LogGate): MessageLog {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function" || typeof name !== "string") return member;
       return (...args: unknown[]) =>
-        gate(name, () => Reflect.apply(member, target, args) as Promise<unknown>);
+        gate(name, args, () => Reflect.apply(member, target, args) as Promise<unknown>);
     },
   });
 }

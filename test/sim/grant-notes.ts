@@ -1,5 +1,8 @@
 import type { GrantNote, History } from "./history.ts";
 
+/** Where it stands in a receipt. */
+export const NONCE = /\.([0-9a-f]{16})\./;
+
 /** Tables whose statements begin with tenant, topic and group. */
 const KEYED_BY_GROUP = /queue_(delivery|partition|group_progress)/;
 
@@ -25,9 +28,11 @@ export class GrantNotes {
       nonce,
       seq: history.seq(),
       clockMs: history.clockMs(),
+      logClockMs: history.logClockMs(),
       topic: "",
       group: "",
       answered: false,
+      returned: "no",
     });
     return nonce;
   }

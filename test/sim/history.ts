@@ -16,6 +16,8 @@ export interface Call<N extends CommandName = CommandName> {
   endClockMs: number;
   /** null: under way, or it went with its object (then it may or may not have taken effect). */
   outcome: Outcome<CommandValue<N>> | null;
+  /** A publish that was answered although dispatch had not heard of it in time: it promises no order. */
+  unordered?: boolean;
 }
 
 /** A nonce drawn for a grant whose transaction was committed. */
@@ -23,11 +25,30 @@ export interface GrantNote {
   nonce: string;
   seq: number;
   clockMs: number;
+  /** By the log's clock. */
+  logClockMs: number;
   /** "" when the rows did not tell. */
   topic: string;
   group: string;
   /** A reply named it. */
   answered: boolean;
+  /** Nobody got it: the edge gave it back, surely before it could lapse, or perhaps. */
+  returned: "surely" | "perhaps" | "no";
+}
+
+/** One save of a group's progress in a log outside the object. */
+export interface Checkpoint {
+  topic: string;
+  group: string;
+  /** null: under way, or its object went. */
+  end: Moment | null;
+  ok: boolean;
+}
+
+/** An instant at which something happened. */
+export interface Moment {
+  seq: number;
+  clockMs: number;
 }
 
 export interface LogRow {
@@ -53,10 +74,13 @@ export interface LogRow {
   /** It was there at `appearedSeq` and not at the look before, which was after `notBeforeSeq`. */
   notBeforeSeq: number;
   appearedSeq: number;
+  /** The object's clock when it was seen first. */
+  appearedClockMs: number;
   vanishedNotBeforeSeq: number | null;
   vanishedSeq: number | null;
-  /** The clock when it was seen gone. */
+  /** The clocks when it was seen gone: the object's, and the log's. */
   vanishedClockMs: number;
+  vanishedLogClockMs: number;
 }
 
 interface Jump {
@@ -78,15 +102,31 @@ export class History {
   readonly rows: LogRow[] = [];
   readonly violations: Violation[] = [];
   readonly jumps: Jump[] = [];
+  /** Of the log's clock; the same where it is the object's. */
+  readonly logJumps: Jump[];
+  readonly checkpoints: Checkpoint[] = [];
+  /** The object was gone with its storage; gone with its memory; a call to the log failed. */
+  readonly losses: Moment[] = [];
+  readonly crashes: Moment[] = [];
+  readonly logFailures: Moment[] = [];
   /** Times at which a storage statement failed although the object lived on. */
   readonly storageFailureSeqs: number[] = [];
   private readonly nextSeq: () => number;
   private readonly nowMs: () => number;
+  private readonly logNowMs: () => number;
 
-  constructor(tenant: string, nextSeq: () => number, nowMs: () => number) {
+  /** `logNowMs`: the clock of a log outside the object; null where the object holds it. */
+  constructor(
+    tenant: string,
+    nextSeq: () => number,
+    nowMs: () => number,
+    logNowMs: (() => number) | null = null,
+  ) {
     this.tenant = tenant;
     this.nextSeq = nextSeq;
     this.nowMs = nowMs;
+    this.logNowMs = logNowMs ?? nowMs;
+    this.logJumps = logNowMs ? [] : this.jumps;
   }
 
   seq(): number {
@@ -95,6 +135,14 @@ export class History {
 
   clockMs(): number {
     return this.nowMs();
+  }
+
+  logClockMs(): number {
+    return this.logNowMs();
+  }
+
+  moment(): Moment {
+    return { seq: this.nextSeq(), clockMs: this.nowMs() };
   }
 
   violate(guarantee: string, detail: string): void {
@@ -130,6 +178,10 @@ export class History {
     this.jumps.push({ seq: this.nextSeq(), beforeMs, afterMs });
   }
 
+  logJumped(beforeMs: number, afterMs: number): void {
+    this.logJumps.push({ seq: this.nextSeq(), beforeMs, afterMs });
+  }
+
   of<N extends CommandName>(name: N): Call<N>[] {
     return (this.byName.get(name) ?? []) as unknown as Call<N>[];
   }
@@ -146,19 +198,37 @@ export class History {
 
   /** Highest reading of the clock that there ever was up to `seq`, which had the reading `clockMs`. */
   highestClockMs(seq: number, clockMs: number): number {
-    let highest = clockMs;
-    for (const jump of this.jumps)
-      if (jump.seq <= seq) highest = Math.max(highest, jump.beforeMs, jump.afterMs);
-    return highest;
+    return highestOf(this.jumps, seq, clockMs);
   }
 
-  /** Grants of the group between two instants that no reply told of. */
-  lostGrants(topic: string, group: string, afterSeq: number, beforeSeq: number): number {
+  /** The same of the log's clock. */
+  highestLogClockMs(seq: number, logClockMs: number): number {
+    return highestOf(this.logJumps, seq, logClockMs);
+  }
+
+  /**
+   * Grants of the group between two instants that no reply told of. `returned`: those too that nobody got and that
+   * were given back, which are no attempt.
+   */
+  lostGrants(
+    topic: string,
+    group: string,
+    afterSeq: number,
+    beforeSeq: number,
+    returned: "with returned" | "that count",
+  ): number {
     let count = 0;
     for (const grant of this.grants) {
+      if (grant.returned === "surely" && returned === "that count") continue;
       if (grant.answered || grant.seq <= afterSeq || grant.seq >= beforeSeq) continue;
       if (grant.topic === "" || (grant.topic === topic && grant.group === group)) count += 1;
     }
     return count;
   }
+}
+
+function highestOf(jumps: readonly Jump[], seq: number, clockMs: number): number {
+  let highest = clockMs;
+  for (const jump of jumps) if (jump.seq <= seq) highest = Math.max(highest, jump.beforeMs, jump.afterMs);
+  return highest;
 }

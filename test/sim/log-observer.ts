@@ -34,7 +34,7 @@ export class LogObserver {
       const name = `${String(row.topic)}\n${String(row.message_offset)}`;
       seen.add(name);
       if (this.present.has(name)) continue;
-      const found = logRow(row, notBeforeSeq, seq);
+      const found = logRow(row, notBeforeSeq, seq, this.history.clockMs());
       this.present.set(name, found);
       this.history.rows.push(found);
     }
@@ -43,12 +43,13 @@ export class LogObserver {
       row.vanishedNotBeforeSeq = notBeforeSeq;
       row.vanishedSeq = seq;
       row.vanishedClockMs = this.history.clockMs();
+      row.vanishedLogClockMs = this.history.logClockMs();
       this.present.delete(name);
     }
   }
 }
 
-function logRow(row: SqlRow, notBeforeSeq: number, appearedSeq: number): LogRow {
+function logRow(row: SqlRow, notBeforeSeq: number, appearedSeq: number, appearedClockMs: number): LogRow {
   return {
     topic: String(row.topic),
     offset: Number(row.message_offset),
@@ -64,8 +65,10 @@ function logRow(row: SqlRow, notBeforeSeq: number, appearedSeq: number): LogRow 
     body: row.body as string | Uint8Array,
     notBeforeSeq,
     appearedSeq,
+    appearedClockMs,
     vanishedNotBeforeSeq: null,
     vanishedSeq: null,
     vanishedClockMs: 0,
+    vanishedLogClockMs: 0,
   };
 }

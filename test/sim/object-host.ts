@@ -1,23 +1,28 @@
 import { type CommandInput, type CommandName, type CommandValue, Engine } from "../../src/durable/engine.ts";
 import { migrate } from "../../src/durable/migrate.ts";
 import type { Ports } from "../../src/durable/ports.ts";
+import type { WakeSchedule } from "../../src/durable/wake-schedule.ts";
 import { ObjectLog } from "../../src/log/object/object-log.ts";
 import { OBJECT_SCHEMA } from "../../src/log/object/schema.generated.ts";
 import type { Outcome } from "../../src/protocol/tenant-calls.ts";
 import { CacheCheck } from "./cache-check.ts";
-import { gatedLog, logUnreachable } from "./gated-log.ts";
+import { type Answer, CallWay, type Reply } from "./call-way.ts";
+import { Edge } from "./edge.ts";
+import { gatedLog } from "./gated-log.ts";
 import { GrantNotes } from "./grant-notes.ts";
 import { type Call, History } from "./history.ts";
+import { LateObserver } from "./late-observer.ts";
+import { LateSite } from "./late-site.ts";
 import { LogObserver } from "./log-observer.ts";
+import { LogWay } from "./log-way.ts";
 import { NodeSql } from "./node-sql.ts";
+import { ObjectAlarm } from "./object-alarm.ts";
 import { ObjectGone } from "./object-gone.ts";
 import type { Prng } from "./prng.ts";
-import { type Faults, NO_FAULTS } from "./profile.ts";
+import { type Faults, type Lateness, NO_FAULTS } from "./profile.ts";
+import { StorageFaults } from "./storage-faults.ts";
 import { type SqlWatch, WatchedSql } from "./watched-sql.ts";
 import type { World } from "./world.ts";
-
-/** What a caller gets: an answer, or nothing (then the outcome is unknown). */
-export type Reply<N extends CommandName> = Outcome<CommandValue<N>> | null;
 
 /** One life of the object, from its start to its crash or eviction. */
 interface Incarnation {
@@ -29,8 +34,6 @@ interface Incarnation {
 
 /** An answer takes so long at most, beside its wait: some reads of a log that is slow and down for a while. */
 const MAX_ANSWER_MS = 20_000;
-/** A caller gives up after this; the call itself may still be under way. */
-const CALLER_PATIENCE_MS = 30_000;
 
 /**
  * Hosts the object of one tenant as the platform would, only worse: its storage and alarm last, everything
@@ -38,38 +41,51 @@ const CALLER_PATIENCE_MS = 30_000;
  */
 export class ObjectHost {
   readonly history: History;
-  readonly sql = new NodeSql();
+  sql = new NodeSql();
   faults: Faults;
   skewMs = 0;
-  alarmAtMs: number | null = null;
-  private alarmLateMs = 0;
+  private readonly alarm: ObjectAlarm;
   private readonly tenant: string;
   private readonly world: World;
   private readonly prng: Prng;
-  private readonly observer: LogObserver;
-  private readonly cacheCheck: CacheCheck;
+  private readonly outside: LateSite | null;
+  private readonly edge: Edge | null;
+  private readonly calls: CallWay;
+  private readonly logWay: LogWay;
+  private readonly observer: LogObserver | LateObserver;
+  private cacheCheck: CacheCheck;
   private current: Incarnation | null = null;
-  private crashIn: number | null = null;
-  private crashAfterCommit = false;
-  private failIn: number | null = null;
-  private logDownUntilMs = 0;
+  readonly storageFaults: StorageFaults;
   private readonly grants: GrantNotes;
   /** Something of it ran in this step. */
   private moved = false;
-  private alarmRuns = false;
 
-  constructor(tenant: string, world: World, prng: Prng, faults: Faults) {
+  /** `lateness`: of a log outside the object; null where the object holds it. */
+  constructor(tenant: string, world: World, prng: Prng, faults: Faults, lateness: Lateness | null) {
     this.tenant = tenant;
     this.world = world;
     this.prng = prng;
     this.faults = faults;
+    const outside = lateness && new LateSite(tenant, world, prng.fork(), () => this.faults, lateness);
     this.history = new History(
       tenant,
       () => world.nextSeq(),
       () => this.nowMs(),
+      outside && (() => outside.nowMs()),
     );
+    this.outside = outside;
     this.grants = new GrantNotes(this.history);
-    this.observer = new LogObserver(this.sql, this.history);
+    const outlives = { outlives: outside !== null };
+    const { history } = this;
+    const noteFailure = () => history.storageFailureSeqs.push(history.seq());
+    this.storageFaults = new StorageFaults(prng, () => this.crashInside(), noteFailure);
+    this.alarm = new ObjectAlarm(world, this.history);
+    this.calls = new CallWay(tenant, world, prng, () => this.faults);
+    this.logWay = new LogWay(tenant, world, prng, () => this.faults, this.history, outlives);
+    this.edge = outside && this.makeEdge(outside);
+    this.observer = outside
+      ? new LateObserver(outside.database, this.history)
+      : new LogObserver(this.sql, this.history);
     this.cacheCheck = new CacheCheck(this.sql, this.history);
     migrate(this.sql, { nowMs: () => this.nowMs() }, OBJECT_SCHEMA);
   }
@@ -79,13 +95,21 @@ export class ObjectHost {
   }
 
   /** Sends a call on its way; `onReply` is called once, with null when the outcome stays unknown. */
-  send<N extends CommandName>(name: N, input: CommandInput<N>, onReply: (reply: Reply<N>) => void): void {
-    this.travel(name, onReply, (answer) => this.arrive(name, input, answer));
+  send<N extends CommandName>(name: N, input: CommandInput<N>, onReply: Answer<N>): void {
+    if (this.outside && name === "publish") {
+      this.sendDirect(input as CommandInput<"publish">, onReply as Answer<"publish">);
+      return;
+    }
+    this.calls.travel(name, onReply, (answer) => this.arrive(name, input, answer));
   }
 
-  /** Publishes into the log, as a Worker does whose log is elsewhere: the object hears nothing of it. */
-  sendDirect(input: CommandInput<"publish">, onReply: (reply: Reply<"publish">) => void): void {
-    this.travel("publish", onReply, (answer) => {
+  /** Publishes into the log, past the object; where the log is elsewhere that is the way of every publish. */
+  sendDirect(input: CommandInput<"publish">, onReply: Answer<"publish">): void {
+    this.calls.travel("publish", onReply, (answer) => {
+      if (this.edge) {
+        this.edge.publish(input, answer);
+        return;
+      }
       const life = this.incarnation();
       const call = this.history.started("publish", input);
       const run = life.engine.tenant.log.append(input.topic, input.messages).then(
@@ -99,52 +123,49 @@ export class ObjectHost {
     });
   }
 
-  private travel<N extends CommandName>(
-    name: N,
-    onReply: (reply: Reply<N>) => void,
-    arrive: (answer: (reply: Reply<N>) => void) => void,
+  /** Publishes with an insert that stays open so long; without a hint the object has to find it by itself. */
+  publishLate(
+    input: CommandInput<"publish">,
+    { openMs, isHinted }: { openMs: number; isHinted: boolean },
+    onReply: Answer<"publish">,
   ): void {
-    const { world, prng, faults } = this;
-    let replied = false;
-    const reply = (value: Reply<N>) => {
-      if (replied) return;
-      replied = true;
-      world.trace(`${this.tenant} ${name} -> ${value === null ? "?" : JSON.stringify(value)}`);
-      onReply(value);
-    };
-    const cancel = world.after(CALLER_PATIENCE_MS, `${name} gives up`, () => reply(null));
-    if (prng.chance(faults.lostRequest)) return;
-    // A receive is never sent twice by the way: each has a name of its own.
-    const copies = name !== "take" && prng.chance(faults.duplicateCall) ? 2 : 1;
-    for (let copy = 0; copy < copies; copy += 1) {
-      world.after(prng.int(0, faults.networkDelayMs), `${this.tenant} ${name}`, () =>
-        arrive((value) => {
-          const lost = prng.chance(this.faults.lostReply);
-          const backMs = prng.int(0, this.faults.networkDelayMs);
-          world.after(backMs, `${this.tenant} reply of ${name}`, () => {
-            cancel();
-            reply(lost ? null : value);
-          });
-        }),
-      );
-    }
+    this.outside?.forceFate({ openMs, fails: false });
+    const { lostHint } = this.faults;
+    if (!isHinted) this.faults = { ...this.faults, lostHint: 1 };
+    this.send("publish", input, (reply) => {
+      this.faults = { ...this.faults, lostHint };
+      onReply(reply);
+    });
   }
 
-  private arrive<N extends CommandName>(
-    name: N,
-    input: CommandInput<N>,
-    answer: (reply: Reply<N>) => void,
-  ): void {
+  private arrive<N extends CommandName>(name: N, input: CommandInput<N>, answer: Answer<N>): void {
     const life = this.incarnation();
     const call = this.history.started(name, input);
-    this.follow(life, call, life.engine.call(name, input), answer);
+    this.follow(life, call, life.engine.call(name, input), this.throughEdge(call, answer));
+  }
+
+  /** Where the edge reads the bodies, a take ends with its reply, whether or not the object still lives then. */
+  private throughEdge<N extends CommandName>(call: Call<N>, answer: Answer<N>): Answer<N> {
+    const { edge } = this;
+    if (!edge || call.name !== "take") return answer;
+    const take = call as unknown as Call<"take">;
+    return (reply) => edge.complete(take, reply as Reply<"take">, answer as Answer<"take">);
+  }
+
+  private makeEdge({ log }: LateSite): Edge {
+    const { world, prng, history, logWay: way } = this;
+    return new Edge({
+      ...{ world, prng: prng.fork(), history, log, way },
+      isHintLost: () => prng.chance(this.faults.lostHint),
+      send: (name, input, onReply) => this.send(name, input, onReply),
+    });
   }
 
   private follow<N extends CommandName>(
     life: Incarnation,
     call: Call<N>,
     run: Promise<Outcome<CommandValue<N>>>,
-    answer: (reply: Reply<N>) => void,
+    answer: Answer<N>,
   ): void {
     const gone = () => {
       this.history.ended(call, null);
@@ -190,24 +211,39 @@ export class ObjectHost {
     const life: Incarnation = { alive: true, underWay: new Set(), engine: null as unknown as Engine };
     const watch: SqlWatch = {
       isAlive: () => life.alive,
-      beforeStatement: () => this.beforeStatement(),
-      afterCommit: () => this.afterCommit(),
+      beforeStatement: () => this.storageFaults.beforeStatement(),
+      afterCommit: () => {
+        this.grants.committed();
+        this.storageFaults.afterCommit();
+      },
       wrote: (query, params) => this.wrote(query, params),
       rolledBack: () => this.rolledBack(),
     };
     const sql = new WatchedSql(this.sql, watch);
     const clock = { nowMs: () => this.nowMs() };
-    const log = new ObjectLog(this.tenant, sql, clock);
+    const embedded = this.outside ? null : new ObjectLog(this.tenant, sql, clock);
+    const log = this.outside?.log ?? embedded;
+    if (!log) throw new Error("no log");
     const ports = this.portsOf(life, sql);
-    const gated = gatedLog(log, (method, work) => this.gate(life, method, work));
-    life.engine = new Engine(this.tenant, ports, gated, log);
-    this.cacheCheck.follow(life.engine.tenant);
-    const { wake } = life.engine.tenant;
-    const topicGrew = wake.topicGrew.bind(wake);
-    wake.topicGrew = (topic) => {
-      if (!this.prng.chance(this.faults.lostHint)) topicGrew(topic);
+    const caller = {
+      isAlive: () => life.alive,
+      moved: () => {
+        this.moved = true;
+      },
     };
+    const gated = gatedLog(log, (method, args, work) => this.logWay.run(method, args, caller, work));
+    life.engine = new Engine(this.tenant, ports, gated, embedded);
+    this.cacheCheck.follow(life.engine.tenant);
+    // A log outside has its hints from the edge, where they get lost.
+    if (!this.outside) this.loseHintsOf(life.engine.tenant.wake);
     return life;
+  }
+
+  private loseHintsOf(wake: WakeSchedule): void {
+    const topicGrew = wake.topicGrew.bind(wake);
+    wake.topicGrew = (...growth) => {
+      if (!this.prng.chance(this.faults.lostHint)) topicGrew(...growth);
+    };
   }
 
   private portsOf(life: Incarnation, sql: WatchedSql): Ports {
@@ -227,11 +263,9 @@ export class ObjectHost {
         },
       },
       alarm: {
-        get: () => this.alarmAtMs,
+        get: () => this.alarm.atMs,
         set: (atMs) => {
-          if (!life.alive) return;
-          this.alarmAtMs = Math.max(Math.ceil(atMs), this.nowMs() + 1);
-          this.alarmLateMs = this.prng.int(0, this.faults.lateTimerMs);
+          if (life.alive) this.alarm.set(atMs, this.prng.int(0, this.faults.lateTimerMs));
         },
       },
       report: (where, error) => {
@@ -254,20 +288,6 @@ export class ObjectHost {
     return this.grants.draw();
   }
 
-  private beforeStatement(): void {
-    if (this.crashIn !== null && --this.crashIn <= 0) this.crashInside();
-    if (this.failIn !== null && --this.failIn <= 0) {
-      this.failIn = null;
-      this.history.storageFailureSeqs.push(this.history.seq());
-      throw new Error("SQLITE_IOERR: injected");
-    }
-  }
-
-  private afterCommit(): void {
-    this.grants.committed();
-    if (this.crashAfterCommit) this.crashInside();
-  }
-
   private wrote(query: string, params: readonly (string | number | null | Uint8Array)[]): void {
     this.observer.wrote(query);
     this.cacheCheck.noteWrite(query);
@@ -286,38 +306,25 @@ export class ObjectHost {
 
   /** The object goes with its memory, timers and calls under way; the storage and the alarm stay. */
   crash(how: string): void {
-    this.crashIn = null;
-    this.crashAfterCommit = false;
+    this.storageFaults.crashed();
     const life = this.current;
     if (!life) return;
     this.world.trace(`${this.tenant} crash ${how}`);
     life.alive = false;
+    this.history.crashes.push(this.history.moment());
     this.current = null;
     // What was committed before counts; what is in the transaction under way is rolled back with it.
     const underWay = [...life.underWay];
     life.underWay.clear();
     for (const gone of underWay) gone();
-    if (this.alarmRuns)
-      this.alarmAtMs = Math.min(this.alarmAtMs ?? Number.POSITIVE_INFINITY, this.nowMs() + 2000);
-    this.alarmRuns = false;
+    this.alarm.died();
     this.moved = true;
-  }
-
-  armCrash(): void {
-    if (this.prng.chance(0.3)) this.crashAfterCommit = true;
-    else this.crashIn = this.prng.int(1, 15);
-  }
-
-  armStorageFailure(): void {
-    this.failIn = this.prng.int(1, 15);
   }
 
   /** No more faults. */
   quieten(): void {
-    this.crashIn = null;
-    this.crashAfterCommit = false;
-    this.failIn = null;
-    this.logDownUntilMs = 0;
+    this.storageFaults.disarm();
+    this.logWay.down(0);
     this.faults = { ...NO_FAULTS, logDelayMs: Math.min(this.faults.logDelayMs, NO_FAULTS.logDelayMs) };
   }
 
@@ -326,7 +333,37 @@ export class ObjectHost {
   }
 
   logOutage(lastsMs: number): void {
-    this.logDownUntilMs = this.world.trueMs + lastsMs;
+    this.logWay.down(lastsMs);
+  }
+
+  /** The object goes with its storage and alarm. */
+  lose(): void {
+    this.history.losses.push(this.history.moment());
+    this.crash("with its storage");
+    this.sql.close();
+    this.sql = new NodeSql();
+    migrate(this.sql, { nowMs: () => this.nowMs() }, OBJECT_SCHEMA);
+    this.cacheCheck = new CacheCheck(this.sql, this.history);
+    this.alarm.atMs = null;
+  }
+
+  get lateness(): Lateness | null {
+    return this.outside?.lateness ?? null;
+  }
+
+  stepDatabaseClock(byMs: number): void {
+    if (!this.outside) return;
+    const beforeMs = this.outside.nowMs();
+    this.outside.skewMs += byMs;
+    this.history.logJumped(beforeMs, this.outside.nowMs());
+    this.world.trace(`${this.tenant} clock of the database steps by ${byMs}`);
+  }
+
+  /** Messages of a topic that the log holds. */
+  messagesOf(topic: string): number {
+    if (this.outside) return this.outside.database.table(this.tenant, topic).rows.length;
+    const [row] = this.sql.all("SELECT count(*) AS n FROM queue_messages WHERE topic = ?", topic);
+    return Number(row?.n);
   }
 
   jumpClock(byMs: number): void {
@@ -338,51 +375,25 @@ export class ObjectHost {
 
   /** True time at which the alarm is due; null if none is set. */
   alarmTrueMs(): number | null {
-    return this.alarmAtMs === null ? null : this.alarmAtMs - this.skewMs + this.alarmLateMs;
+    return this.alarm.trueMs(this.skewMs);
   }
 
-  /** As the platform does: the alarm is forgotten when its handler starts, and comes again if that dies. */
   fireAlarm(kind: "due" | "odd"): void {
     this.world.trace(`${this.tenant} alarm ${kind}`);
     const life = this.incarnation();
-    if (kind === "due") this.alarmAtMs = null;
-    this.alarmRuns = true;
+    this.alarm.started(kind);
     life.engine.alarm().then(() => {
-      if (life === this.current) this.alarmRuns = false;
+      if (life === this.current) this.alarm.ended();
     }, this.world.failed);
-  }
-
-  private async gate(life: Incarnation, method: string, work: () => Promise<unknown>): Promise<unknown> {
-    const { faults, prng, world } = this;
-    const down = world.trueMs < this.logDownUntilMs;
-    const fails = down || prng.chance(faults.logFailure);
-    const failsAfter = fails && prng.chance(0.4);
-    await this.pause(life, method);
-    if (fails && !failsAfter) throw logUnreachable();
-    const value = await work();
-    await this.pause(life, method);
-    if (failsAfter) throw logUnreachable();
-    return value;
-  }
-
-  /** Ends only if the object is still there then: nothing of a dead one goes on. */
-  private pause(life: Incarnation, method: string): Promise<void> {
-    if (this.faults.logDelayMs === 0 || this.prng.chance(0.4)) return Promise.resolve();
-    const delayMs = this.prng.int(0, this.faults.logDelayMs);
-    return new Promise((resolve) => {
-      this.world.after(delayMs, `${this.tenant} log ${method}`, () => {
-        if (!life.alive) return;
-        this.moved = true;
-        resolve();
-      });
-    });
   }
 
   /** After each step of the world: what the log holds now, and whether the cache equals the rows. */
   afterStep(): void {
+    // Messages appear in a log outside whether or not the object does anything.
+    if (this.outside) this.observer.look();
     if (!this.moved) return;
     this.moved = false;
-    this.observer.look();
+    if (!this.outside) this.observer.look();
     if (this.current) this.cacheCheck.afterStep(this.current.engine.tenant);
   }
 }

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { SimulationResult } from "./simulation.ts";
+import type { LogPlace, SimulationResult } from "./simulation.ts";
 import type { SourcePatch } from "./source-patches.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -40,9 +40,9 @@ export class PatchedSource {
   }
 
   /** Runs the seeds below `count` whose profile's title begins so, until the guarantee is found violated. */
-  async runSeeds(count: number, title: string, until: string): Promise<SeedSummary[]> {
+  async runSeeds(count: number, title: string, until: string, log: LogPlace): Promise<SeedSummary[]> {
     const script = join(this.folder, "test/sim/run-seeds.ts");
-    const args = [script, "--count", String(count), "--title", title, "--until", until];
+    const args = [script, "--count", String(count), "--title", title, "--until", until, "--log", log];
     const { stdout } = await run(process.execPath, args, { cwd: this.folder, maxBuffer: MAX_OUTPUT_BYTES });
     return stdout
       .split("\n")

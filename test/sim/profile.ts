@@ -32,6 +32,25 @@ export interface Faults {
   networkDelayMs: number;
   /** How late a timer or alarm may be. */
   lateTimerMs: number;
+  /** Of a log outside the object. By insert: it stays open long; it is rolled back. By second: the rest. */
+  lateCommit: number;
+  insertFailure: number;
+  databaseStep: number;
+  /** The object goes with its storage. */
+  objectLoss: number;
+}
+
+/** A log outside the object. */
+export interface Lateness {
+  /** By which the database's clock is ahead of true time at first. */
+  skewMs: number;
+  commitHorizonMs: number;
+  /** A late insert is open so long at most; one that is open longer than the other is rolled back. */
+  maxOpenMs: number;
+  killAfterMs: number;
+  /** The database's clock steps so far at most. With the time that an insert is open it stays below the horizon. */
+  maxStepMs: number;
+  tellsOffsets: boolean;
 }
 
 export interface GroupPlan {
@@ -44,12 +63,16 @@ export interface GroupPlan {
 
 export interface Profile {
   title: string;
+  /** null: the object holds the log. */
+  lateness: Lateness | null;
   topics: string[];
   partitionKeys: string[];
   groups: GroupPlan[];
   publishers: number;
   /** Publishes of each publisher. */
   publishes: number;
+  /** Between two publishes of a publisher. */
+  pausesMs: readonly number[];
   /** Most messages of one publish. */
   batch: number;
   /** A publisher waits for the answer before it goes on. */
@@ -92,26 +115,30 @@ export const NO_FAULTS: Faults = {
   logDelayMs: 5,
   networkDelayMs: 20,
   lateTimerMs: 0,
+  lateCommit: 0,
+  insertFailure: 0,
+  databaseStep: 0,
+  objectLoss: 0,
 };
 
-const CRASHES: Partial<Faults> = {
+export const CRASHES: Partial<Faults> = {
   crash: 0.3,
   eviction: 0.1,
   oddAlarm: 0.1,
   lostHint: 0.1,
   lateTimerMs: 300,
 };
-const NETWORK: Partial<Faults> = {
+export const NETWORK: Partial<Faults> = {
   duplicateCall: 0.1,
   lostRequest: 0.05,
   lostReply: 0.08,
   networkDelayMs: 1500,
   lostHint: 0.2,
 };
-const LOG: Partial<Faults> = { logFailure: 0.05, logOutage: 0.05, logDelayMs: 200 };
-const CLOCK: Partial<Faults> = { clockJump: 0.1, maxJumpMs: 3_600_000 };
+export const LOG: Partial<Faults> = { logFailure: 0.05, logOutage: 0.05, logDelayMs: 200 };
+export const CLOCK: Partial<Faults> = { clockJump: 0.1, maxJumpMs: 3_600_000 };
 
-const CALM: Record<Behaviour, number> = {
+export const CALM: Record<Behaviour, number> = {
   ack: 10,
   nack: 0,
   nackLater: 0,
@@ -122,7 +149,7 @@ const CALM: Record<Behaviour, number> = {
   late: 0,
   twice: 0,
 };
-const MIXED: Record<Behaviour, number> = {
+export const MIXED: Record<Behaviour, number> = {
   ack: 8,
   nack: 2,
   nackLater: 1,
@@ -133,6 +160,8 @@ const MIXED: Record<Behaviour, number> = {
   late: 1,
   twice: 1,
 };
+
+const PAUSES_MS = [0, 5, 50, 500, 2500];
 
 const ODD_KEYS = [
   "__proto__",
@@ -148,12 +177,15 @@ const ODD_KEYS = [
   "x".repeat(255),
 ];
 
-type Shape = Partial<Omit<Profile, "title" | "topics" | "partitionKeys" | "groups" | "faults">> & {
+export type Shape = Partial<
+  Omit<Profile, "title" | "lateness" | "topics" | "partitionKeys" | "groups" | "faults">
+> & {
   faults?: Partial<Faults>;
   strict?: number;
   oneKey?: boolean;
   oddKeys?: boolean;
   maxGroups?: number;
+  maxInFlight?: number;
   minSubscribers?: number;
 };
 
@@ -273,7 +305,10 @@ export const PROFILE_TITLES = Object.keys(ALL_SHAPES);
 /** The profile of a seed: seeds take turns through the titles, the rest of it is drawn. */
 export function profileOf(seed: number, prng: Prng): Profile {
   const title = PROFILE_TITLES[seed % PROFILE_TITLES.length] as string;
-  const shape = ALL_SHAPES[title] as Shape;
+  return drawProfile(title, ALL_SHAPES[title] as Shape, prng);
+}
+
+export function drawProfile(title: string, shape: Shape, prng: Prng): Profile {
   const topics = ["orders", "bills", "_3"]
     .slice(0, prng.int(1, shape.oneKey ? 1 : 2))
     .map((t) => t.replace("_", "t"));
@@ -289,11 +324,13 @@ export function profileOf(seed: number, prng: Prng): Profile {
     groups.push(drawGroup(`${topics[0]}_dlq`, "menders", shape, prng));
   return {
     title,
+    lateness: null,
     topics,
     partitionKeys: keys.slice(0, count),
     groups,
-    publishers: prng.int(1, 3),
-    publishes: prng.int(4, 10),
+    publishers: shape.publishers ?? prng.int(1, 3),
+    publishes: shape.publishes ?? prng.int(4, 10),
+    pausesMs: shape.pausesMs ?? PAUSES_MS,
     batch: shape.batch ?? 5,
     chained: shape.chained ?? 0.5,
     delayed: shape.delayed ?? 0.05,
@@ -309,7 +346,7 @@ export function profileOf(seed: number, prng: Prng): Profile {
     retentionMs: shape.retentionMs ?? 3_600_000,
     maxRetentionMs: shape.maxRetentionMs ?? 7 * 24 * 3_600_000,
     sharesOut: (shape.admin ?? 0) === 0 && prng.chance(0.4),
-    durationMs: prng.int(7_000, 14_000),
+    durationMs: shape.durationMs ?? prng.int(7_000, 14_000),
     faults: { ...NO_FAULTS, ...shape.faults },
   };
 }
@@ -320,7 +357,7 @@ function drawGroup(topic: string, group: string, shape: Shape, prng: Prng): Grou
     ...DEFAULT_GROUP_SETTINGS,
     visibilityTimeoutMs: prng.pick([1000, 2000, 5000]),
     leaseDurationMs: prng.pick([1000, 3000, 8000]),
-    maxInFlightPerPartition: strict ? 1 : prng.int(2, 6),
+    maxInFlightPerPartition: strict ? 1 : (shape.maxInFlight ?? prng.int(2, 6)),
     maxAttempts: prng.int(1, 5),
     retry: { initialBackoffMs: prng.pick([0, 100, 1000]), multiplier: prng.pick([1, 2]), maxBackoffMs: 3000 },
     deadLetters: prng.chance(0.8),

@@ -4,7 +4,6 @@ import type { Prng } from "./prng.ts";
 import type { Profile } from "./profile.ts";
 import type { World } from "./world.ts";
 
-const PAUSES_MS = [0, 5, 50, 500, 2500];
 const MAX_TRIES = 6;
 const MAX_DELAY_MS = 20_000;
 
@@ -40,7 +39,7 @@ export class Publisher {
     this.left -= 1;
     const topic = this.prng.pick(this.profile.topics);
     const chained = this.prng.chance(this.profile.chained);
-    const pauseMs = this.prng.pick(PAUSES_MS);
+    const pauseMs = this.prng.pick(this.profile.pausesMs);
     this.publish(topic, this.batch(), 1, () => {
       if (chained) this.later(pauseMs);
     });

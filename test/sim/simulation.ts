@@ -2,6 +2,7 @@ import { audit } from "./auditor.ts";
 import { FaultMaker } from "./fault-maker.ts";
 import { Finale } from "./finale.ts";
 import type { Violation } from "./history.ts";
+import { lateProfileOf, quietLateProfile } from "./late-profile.ts";
 import { ObjectHost } from "./object-host.ts";
 import { Operator } from "./operator.ts";
 import { Prng } from "./prng.ts";
@@ -29,13 +30,19 @@ interface Site {
   operator: Operator;
 }
 
+/** Where messages are kept: in the object, or outside where they may appear late. */
+export type LogPlace = "embedded" | "late";
+
 /** Runs one seed: load and faults, then quiet and the audit. */
-export async function simulate(seed: number): Promise<SimulationResult> {
+export async function simulate(seed: number, log: LogPlace = "embedded"): Promise<SimulationResult> {
   const world = new World(seed);
-  const profile = profileOf(seed, new Prng(seed));
+  const [profile, quiet] =
+    log === "late"
+      ? [lateProfileOf(seed, new Prng(seed)), quietLateProfile(new Prng(seed + 1))]
+      : [profileOf(seed, new Prng(seed)), quietProfile(new Prng(seed + 1))];
   const sites = [
     makeSite("acme", world, profile),
-    makeSite("quiet", world, { ...quietProfile(new Prng(seed + 1)), durationMs: profile.durationMs }),
+    makeSite("quiet", world, { ...quiet, durationMs: profile.durationMs }),
   ];
   let rested = await world.runUntil(world.trueMs + profile.durationMs);
   for (const { host, faultMaker, subscribers, operator } of sites) {
@@ -62,7 +69,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 }
 
 function makeSite(tenant: string, world: World, profile: Profile): Site {
-  const host = new ObjectHost(tenant, world, world.prng.fork(), profile.faults);
+  const host = new ObjectHost(tenant, world, world.prng.fork(), profile.faults, profile.lateness);
   world.hosts.push(host);
   const { retentionMs, maxRetentionMs } = profile;
   for (const topic of profile.topics) {

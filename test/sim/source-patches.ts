@@ -211,8 +211,8 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/deliver.ts",
-        find: "for (const one of granted) {",
-        replace: "for (const one of [...granted].reverse()) {",
+        find: "for (const [at, one] of granted.entries()) {",
+        replace: "for (const [at, one] of [...granted.entries()].reverse()) {",
       },
     ],
   },
@@ -222,7 +222,7 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     title: "G9",
     edits: [
       {
-        file: "durable/group-reader.ts",
+        file: "durable/applied-read.ts",
         find: "if (entry.offset > progress.scanOffset || !this.concerns(entry)) continue;",
         replace: "if (entry.offset >= progress.scanOffset || !this.concerns(entry)) continue;",
       },
@@ -318,7 +318,7 @@ export const SOURCE_PATCHES: readonly SourcePatch[] = [
     rare: true,
     edits: [
       {
-        file: "durable/group-reader.ts",
+        file: "durable/applied-read.ts",
         find: "return entry.targetGroup === null || entry.targetGroup === this.group.key.group;",
         replace: "return entry.offset > 0;",
       },

@@ -174,7 +174,7 @@ describe("the command", () => {
     const args = ["--user", USER, "--password", PASSWORD];
     const unreached = await start([...args, "--dsn", "mysql://a:hidden@127.0.0.1:1/d"]).exited;
     expect(unreached.code).toBe(1);
-    expect(unreached.stderr).toMatch(/^Fairlane: the database refused: [^\n]*ECONNREFUSED\n$/);
+    expect(unreached.stderr).toMatch(/^Fairlane: the database cannot be used: [^\n]*ECONNREFUSED\n$/);
     expect(unreached.stderr).not.toContain("hidden");
     const dsn = await mariaDb.createDatabase("command");
     const taken = await start([...args, "--dsn", dsn, "--port", String(mariaDb.port)]).exited;

@@ -5,7 +5,7 @@ import { groupsOf } from "../end-holds.ts";
 import type { GroupState } from "../group-state.ts";
 import { releaseIdleLeases } from "../idle-leases.ts";
 import { tendProgress } from "../progress-pass.ts";
-import type { Tenant } from "../tenant.ts";
+import { failureOf, type Tenant } from "../tenant.ts";
 
 /** Messages deleted in one pass: some 100 ms of the object's time, with turns of others in between. */
 const MAX_PASS_DELETES = 5000;
@@ -55,27 +55,36 @@ async function collectOnce(tenant: Tenant, memory: Memory): Promise<CollectReply
   const reply = { deletedMessages: 0, releasedPartitions: 0 };
   let stopped: CollectReply["stopped"] = "done";
   let holdsNothing = true;
+  let failure: { error: unknown } | null = null;
   for (const topic of topics) {
     if (budget.deletes <= 0 || budget.entries <= 0) {
       stopped = "limit";
       break;
     }
-    for (const group of await groupsOf(tenant, topic)) {
-      reply.releasedPartitions += await tendGroup(tenant, group);
-      if (!tenant.embedded) await tendProgress(tenant, group, nowMs);
-    }
-    const from = { afterOffset: memory.cursors.get(topic) ?? 0, nowMs };
-    const outcome = await collectTopic(tenant, topic, from, budget);
-    reply.deletedMessages += outcome.deleted;
-    holdsNothing &&= outcome.empty;
     memory.lastTopic = topic;
-    if (outcome.resumeAfter === null) memory.cursors.delete(topic);
-    else {
-      memory.cursors.set(topic, outcome.resumeAfter);
-      stopped = "limit";
+    try {
+      for (const group of await groupsOf(tenant, topic)) {
+        reply.releasedPartitions += await tendGroup(tenant, group);
+        if (!tenant.embedded) await tendProgress(tenant, group, nowMs);
+      }
+      const from = { afterOffset: memory.cursors.get(topic) ?? 0, nowMs };
+      const outcome = await collectTopic(tenant, topic, from, budget);
+      reply.deletedMessages += outcome.deleted;
+      holdsNothing &&= outcome.empty;
+      if (outcome.resumeAfter === null) memory.cursors.delete(topic);
+      else {
+        memory.cursors.set(topic, outcome.resumeAfter);
+        stopped = "limit";
+      }
+    } catch (error) {
+      // A log that is away fails every topic alike; anything else is this topic's own, and the others go on.
+      if (failureOf(error)?.code === "store-unavailable") throw error;
+      tenant.ports.report(`collect ${topic}`, error);
+      failure ??= { error };
     }
   }
   tenant.wake.arm();
+  if (failure) throw failure.error;
   const stillNothing = stopped === "done" && holdsNothing && (await isQuiet(tenant, topics));
   return { ...reply, stopped, ...tenant.activity.answer(stillNothing) };
 }

@@ -57,7 +57,10 @@ function settleOne(
 
 /** What became of a delivery that is no more. */
 function endedAs(group: GroupState, lane: Lane | undefined, receipt: Receipt): "stale" | "settled" {
-  if (receipt.offset > group.progress.scanOffset) return "stale";
+  const { scanOffset, recoverThrough } = group.progress;
+  // What is not known may come yet, and so may what was there before this object: it cannot have been settled here.
+  if (receipt.offset > scanOffset || receipt.offset <= recoverThrough) return "stale";
+  if (!group.known.has(receipt.offset)) return "stale";
   if (!lane) return "settled";
   if (receipt.offset > lane.walkedOffset) return "stale";
   return lane.isSettledBelow(receipt.offset) ? "settled" : "stale";

@@ -144,8 +144,9 @@ function productFailureOf(failure: DatabaseFailure): Failure {
     case "deadlock":
     case "lockWait":
     case "unavailable":
-    case "other":
       return unavailable("the tenant's database did not answer", UNAVAILABLE_RETRY_MS);
+    case "other":
+      return unavailable("the tenant's database refused the statement", UNAVAILABLE_RETRY_MS);
   }
 }
 

@@ -51,7 +51,8 @@ describe("requests", () => {
   test("a reason is cut to 1,000 characters, never through one, and made well-formed", () => {
     expect(keptReason("r".repeat(1000))).toHaveLength(1000);
     expect(keptReason("r".repeat(1001))).toHaveLength(1000);
-    expect(keptReason(`${"r".repeat(999)}🚚`)).toBe("r".repeat(999));
+    expect(keptReason(`${"r".repeat(999)}🚚`)).toBe(`${"r".repeat(999)}🚚`);
+    expect(keptReason("🚚".repeat(1001))).toBe("🚚".repeat(1000));
     expect(keptReason("a\ud800b")).toBe("a\ufffdb");
   });
 });
