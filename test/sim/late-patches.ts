@@ -45,8 +45,8 @@ export const LATE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/group-state.ts",
-        find: "if (from <= Math.min(this.progress.scanOffset, this.tailOverlapOffset()))",
-        replace: "if (from < 0)",
+        find: "this.rereadFrom = Math.min(from, this.rereadFrom ?? from);",
+        replace: "",
       },
     ],
   },
@@ -58,20 +58,8 @@ export const LATE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/group-reader.ts",
-        find: "if (from === null || from - 1 >= lowest) break;",
-        replace: "if (from !== -1) break;",
-      },
-    ],
-  },
-  {
-    name: "tail reads that do not overlap",
-    guarantee: "G3",
-    title: "G3 publishers",
-    edits: [
-      {
-        file: "durable/group-reader.ts",
-        find: "Math.min(scanOffset, group.tailOverlapOffset(), hinted)",
-        replace: "Math.min(scanOffset, hinted)",
+        find: "if (from === null || from > through) break;",
+        replace: "if (from === null || from !== -1) break;",
       },
     ],
   },
