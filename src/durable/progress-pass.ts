@@ -1,5 +1,6 @@
 import { offsetAtMs } from "../core/offset-clock.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
+import { catchUp } from "./catch-up.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -21,7 +22,10 @@ const sweeps = new WeakMap<Tenant, Map<string, Sweep>>();
  * is deleted; and progress rows of partitions without messages go. Until then a row is the proof that they were
  * settled.
  */
-export async function tendProgress(tenant: Tenant, group: GroupState, logNowMs: number): Promise<void> {
+export async function tendProgress(tenant: Tenant, { key }: GroupState, logNowMs: number): Promise<void> {
+  await catchUp(tenant, key);
+  const group = await tenant.group(key.topic, key.group);
+  if (!group) return;
   const sureThrough = Math.min(
     group.progress.scanOffset,
     offsetAtMs(logNowMs - group.log.clock.commitHorizonMs),

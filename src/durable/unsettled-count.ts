@@ -3,6 +3,7 @@ import { MAX_EXACT_COUNT } from "../core/limits.ts";
 import { isOutstandingDelayed, isUnread } from "../core/unsettled.ts";
 import { countInFlight } from "../core/walk.ts";
 import { type Entry, MAX_SCAN_ENTRIES } from "../log/message-log.ts";
+import { catchUp } from "./catch-up.ts";
 import type { GroupState } from "./group-state.ts";
 import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
@@ -42,6 +43,7 @@ export interface Count {
 const MAX_DELAYED_PAGES = Math.ceil(MAX_EXACT_COUNT / MAX_SCAN_ENTRIES);
 
 export async function snapshotOf(tenant: Tenant, ref: { topic: string; group: string }): Promise<Snapshot> {
+  await catchUp(tenant, ref);
   const before = await tenant.groupOrFail(ref.topic, ref.group);
   const { entries, cut } = await readDelayed(tenant, before);
   const resets = await resetOffsetsOfAll(tenant, before, entries);

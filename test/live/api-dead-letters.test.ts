@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Api } from "./api.ts";
-import { freshTopic, ids, type Live, numbered, only, setup, until } from "./harness.ts";
+import { freshTopic, ids, type Live, numbered, only, setup, until, untilClock } from "./harness.ts";
 import { expectProblem } from "./problem.ts";
 import type { NewWireMessage, WireDeadLetterEntry } from "./wire.ts";
 
@@ -131,6 +131,18 @@ describe("the dead-letter topic", () => {
     expect(ids(await api.listMessages(dlq))).toEqual(["m0"]);
     const topics = (await api.request<{ topics: string[] }>("GET", "topics")).json.topics;
     expect(topics).not.toContain(`${dlq}_dlq`);
+  });
+
+  test("a receive that waits there is woken by the copy", async () => {
+    const topic = freshTopic();
+    await deadLettered(topic, numbered(1, "k", "first"));
+    only((await api.receive(`${topic}_dlq`, "inspect")).deliveries);
+    const waiting = api.receive(`${topic}_dlq`, "inspect", { waitMs: 20_000 });
+    await untilClock(Date.now() + 200);
+    const startMs = Date.now();
+    await deadLettered(topic, numbered(1, "k"));
+    expect(ids((await waiting).deliveries)).toEqual(["m0"]);
+    expect(Date.now() - startMs).toBeLessThan(1500);
   });
 
   test("keeps messages for 14 days", async () => {

@@ -15,9 +15,25 @@ const ENTRY = process.env.LIVE_ENTRY;
 /** Shows what the server prints, for looking into a failure. */
 const SHOW_OUTPUT = process.env.LIVE_OUTPUT === "1";
 
+/** The log behind the servers of a test file, and what it takes to have one. */
+export interface ServerLog {
+  kind: "object" | "vitess";
+  /** Variables of a server's Worker; each server has a log of its own. */
+  variables(): Promise<Record<string, string>>;
+}
+
+let serverLog: ServerLog = { kind: "object", variables: async () => ({}) };
+
+/** For the servers that this file starts from now on; without it they have the embedded log. */
+export function useServerLog(log: ServerLog): void {
+  serverLog = log;
+}
+
 /** A running server with a data folder of its own. `url` changes when a restart moves it. */
 export interface Live {
   url: string;
+  /** Which log it has: a case that can hold for one only says so, with the reason. */
+  log: ServerLog["kind"];
   /** The ready token that the server wrote. */
   token: string;
   /** Calls for a tenant, by default with a token for it with every scope; null sends no token. */
@@ -30,6 +46,8 @@ export interface Live {
   fireCron(): Promise<{ ok: boolean; reason?: string }>;
   /** A new server on the same data. */
   restart(): Promise<void>;
+  /** What the tenant objects stored, while no server runs: they are lost, and what is outside them is not. */
+  loseObjects(): Promise<void>;
   /** Ends the server and removes its data. */
   close(): Promise<void>;
 }
@@ -42,6 +60,8 @@ export interface SetupOptions {
 
 export async function setup(options: SetupOptions = {}): Promise<Live> {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlane-live-"));
+  const log = serverLog;
+  const env = { ...(await log.variables()), ...options.env };
   const start = () =>
     startLocalServer({
       dataDir,
@@ -51,11 +71,12 @@ export async function setup(options: SetupOptions = {}): Promise<Live> {
       ...(ENTRY ? { entry: ENTRY } : {}),
       ...(SHOW_OUTPUT ? { onOutput: (stream: string, text: string) => console.log(stream, text) } : {}),
       ...(options.authOff ? { authOff: true } : {}),
-      ...(options.env ? { env: options.env } : {}),
+      env,
     });
   let server = await start();
   const live: Live = {
     url: server.url,
+    log: log.kind,
     token: server.token,
     api: (tenant, token = tenantToken(SECRET, tenant)) => makeApi(live, tenant, token),
     open: (method, path, request) => exchange(live.url + path, method, null, request),
@@ -67,6 +88,7 @@ export async function setup(options: SetupOptions = {}): Promise<Live> {
       server = await start();
       live.url = server.url;
     },
+    loseObjects: () => rm(join(dataDir, "objects"), { recursive: true }),
     close: async () => {
       await server.stop();
       await rm(dataDir, { recursive: true, force: true });

@@ -159,6 +159,21 @@ describe("the object is lost, the log is not", () => {
     expect(taken).toMatchObject({ ok: false, error: { code: "not-found" } });
   });
 
+  test("figures and collection know what was settled, although nobody receives", async () => {
+    const bench = await setup();
+    await bench.call("putTopic", { topic: "t", settings: { retentionMs: 1000 } });
+    await bench.publish("t", named(4, "m"));
+    const grants = await bench.take("t", "g");
+    await bench.ack("t", "g", grants.slice(0, 3));
+    await bench.advance(SAVED_MS + HORIZON_MS);
+    bench.loseObject();
+    const { groups } = await bench.call("getTopic", { topic: "t" });
+    expect(groups).toMatchObject([{ group: "g", backlog: 1 }]);
+    bench.loseObject();
+    expect(await bench.call("collect", {})).toMatchObject({ deletedMessages: 3 });
+    expect(await bench.drain("t", "g")).toEqual(["m3"]);
+  });
+
   test("rows of partitions without messages go, and only those", async () => {
     const bench = await setup();
     await bench.call("putTopic", { topic: "t", settings: { retentionMs: 1000 } });
