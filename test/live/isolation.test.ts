@@ -118,8 +118,15 @@ describe("G7 tenants are independent", () => {
         json: { subscriber, waitMs },
       });
     const waiting = Array.from({ length: 1000 }, (_, i) => receive(`s${i}`, 15_000));
+    const ended: string[] = [];
+    for (const one of waiting)
+      one.then(
+        ({ text }) => ended.push(text),
+        (error) => ended.push(String(error)),
+      );
     const refused = await until("the limit of waiting receives", async () => {
       const reply = await receive("one-more", 1);
+      expect(ended, "receives that did not wait").toEqual([]);
       return reply.status !== 200 && reply;
     });
     expectProblem(refused, "rate-limited");

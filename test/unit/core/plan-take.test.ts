@@ -10,7 +10,14 @@ const ME = "ann";
 const RETENTION_MS = 1000;
 
 function rulesAt(nowMs: number): WalkRules {
-  return { maxInFlight: 10, maxAttempts: 3, maxRetentionMs: RETENTION_MS, freshAllowed: true, nowMs, logAheadMs: 0 };
+  return {
+    maxInFlight: 10,
+    maxAttempts: 3,
+    maxRetentionMs: RETENTION_MS,
+    freshAllowed: true,
+    nowMs,
+    logAheadMs: 0,
+  };
 }
 
 function put(index: LaneIndex, partitionKey: string, bodies: number[], nowMs: number): Lane {
