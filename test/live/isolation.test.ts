@@ -118,20 +118,19 @@ describe("G7 tenants are independent", () => {
         json: { subscriber, waitMs },
       });
     const waiting = Array.from({ length: 1000 }, (_, i) => receive(`s${i}`, 15_000));
-    const ended: string[] = [];
-    for (const one of waiting)
-      one.then(
-        ({ text }) => ended.push(text),
-        (error) => ended.push(String(error)),
-      );
+    // One more waits a moment too: when it comes before the last of them, that one is refused in its place.
+    const ended: Awaited<ReturnType<typeof receive>>[] = [];
+    for (const one of waiting) void one.then((reply) => ended.push(reply));
     const refused = await until("the limit of waiting receives", async () => {
       const reply = await receive("one-more", 1);
-      expect(ended, "receives that did not wait").toEqual([]);
-      return reply.status !== 200 && reply;
+      return reply.status === 200 ? ended[0] : reply;
     });
     expectProblem(refused, "rate-limited");
     await quietStory(topic);
-    for (const reply of await Promise.all(waiting)) expect(reply.status, reply.text).toBe(200);
+    const replies = await Promise.all(waiting);
+    const displaced = replies.filter((reply) => reply === refused);
+    expect(displaced.length).toBeLessThanOrEqual(1);
+    for (const reply of replies) if (reply !== refused) expect(reply.status, reply.text).toBe(200);
     expect((await receive("one-more", 1)).status).toBe(200);
   });
 });
