@@ -5,8 +5,3 @@ const OFFSET_EPOCH_MS = Date.UTC(2020, 0, 1);
 export function offsetAtMs(logMs: number): number {
   return Math.max(0, (logMs - OFFSET_EPOCH_MS) * 1000);
 }
-
-/** When an offset was given, by the log's clock, in whole milliseconds. */
-export function givenAtMs(offset: number): number {
-  return OFFSET_EPOCH_MS + Math.floor(offset / 1000);
-}

@@ -95,11 +95,11 @@ export async function pumpGroup(tenant: Tenant, ref: { topic: string; group: str
 }
 
 /**
- * Each of them waited for a read of its own when it came. A log outside the object is read again only when there is
- * news, since each read is a round trip.
+ * Each of them waited for a read of its own when it came, unless that failed. A log outside the object is read again
+ * only when there is news, since each read is a round trip.
  */
 async function hasReadBefore(tenant: Tenant, ref: { topic: string; group: string }): Promise<boolean> {
-  if (tenant.embedded) return false;
+  if (tenant.embedded || tenant.waiters.of(ref).some(({ lastError }) => lastError !== null)) return false;
   const group = await tenant.group(ref.topic, ref.group);
   return group !== null && !isReadDue(group, tenant.nowMs());
 }

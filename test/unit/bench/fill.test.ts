@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { type Fill, messagesSql, offsetSql, settledSql } from "../../../bench/vitess/fill.ts";
-import { givenAtMs } from "../../../src/core/offset-clock.ts";
+import { offsetAtMs } from "../../../src/core/offset-clock.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 
@@ -27,8 +27,8 @@ function offsetAt(fill: Fill, seq: number): number {
 describe("rows that the benchmark puts into the tables", () => {
   test("end so long ago, a thousand a second before that", () => {
     const fill = setup();
-    expect(givenAtMs(offsetAt(fill, fill.count - 1))).toBe(NOW_MS - fill.ageMs);
-    expect(givenAtMs(offsetAt(fill, 0))).toBe(NOW_MS - fill.ageMs - (fill.count - 1));
+    expect(offsetAt(fill, fill.count - 1)).toBe(offsetAtMs(NOW_MS - fill.ageMs));
+    expect(offsetAt(fill, 0)).toBe(offsetAtMs(NOW_MS - fill.ageMs - (fill.count - 1)));
   });
 
   test.each([
