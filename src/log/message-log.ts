@@ -245,6 +245,8 @@ export interface ListRead {
   partitionKey?: string;
   afterOffset: number;
   maxEntries: number;
+  /** Where there are more than `maxEntries`: those at the end, not the first ones. In offset order all the same. */
+  fromEnd?: boolean;
 }
 
 export interface CountRead {

@@ -55,6 +55,8 @@ async function useEverything(log: ObjectLog): Promise<void> {
   await log.findEntries(TOPIC, "m0", "k");
   await log.listMessages(TOPIC, ALL);
   await log.listMessages(TOPIC, { ...ALL, partitionKey: "k" });
+  await log.listMessages(TOPIC, { ...ALL, fromEnd: true });
+  await log.listMessages(TOPIC, { ...ALL, fromEnd: true, partitionKey: "k" });
   for (const partitionKey of [{}, { partitionKey: "k" }]) {
     await log.countEntries(TOPIC, { afterOffset: 0, maxCount: 5, ...partitionKey });
     await log.countEntries(TOPIC, { afterOffset: 0, maxCount: 5, forGroup: GROUP, ...partitionKey });

@@ -45,6 +45,25 @@ export function readCases(setup: MakeLog): void {
     expect(await log.listMessages(TOPIC, { afterOffset: 0, maxEntries: 1 })).toHaveLength(1);
   });
 
+  test("lists from the end: the last ones, in offset order, of one partition or all", async () => {
+    const { log } = await setup();
+    const batch = messages(7).map((one, place) => ({ ...one, partitionKey: `p${place % 2}` }));
+    const offsets = await publish(log, batch);
+    const last = async (read: { maxEntries: number; afterOffset?: number; partitionKey?: string }) =>
+      (await log.listMessages(TOPIC, { afterOffset: 0, fromEnd: true, ...read })).map(({ id }) => id);
+    expect(await last({ maxEntries: 3 })).toEqual(["m4", "m5", "m6"]);
+    expect(await last({ maxEntries: 7 })).toEqual(await last({ maxEntries: LIMIT }));
+    expect(await last({ maxEntries: LIMIT })).toEqual(batch.map(({ id }) => id));
+    expect(await last({ maxEntries: 3, afterOffset: at(offsets, 4) })).toEqual(["m5", "m6"]);
+    expect(await last({ maxEntries: 3, afterOffset: at(offsets, 6) })).toEqual([]);
+    expect(await last({ maxEntries: 2, partitionKey: "p1" })).toEqual(["m3", "m5"]);
+    expect(await last({ maxEntries: 5, partitionKey: "p1" })).toEqual(["m1", "m3", "m5"]);
+    expect(await last({ maxEntries: 2, partitionKey: "none" })).toEqual([]);
+    const whole = { afterOffset: 0, maxEntries: 2, fromEnd: true };
+    expect(await log.listMessages(TOPIC, whole)).toEqual((await log.listMessages(TOPIC, ALL)).slice(-2));
+    expect(await log.listMessages("nothing", whole)).toEqual([]);
+  });
+
   test("finds an entry by ID and key, and nothing else", async () => {
     const { log } = await setup();
     const bytes = { body: new Uint8Array([1, 2, 3]), contentType: "image/png", headers: '{"a":"b"}' };

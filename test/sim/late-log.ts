@@ -225,11 +225,11 @@ export class LateLog implements MessageLog {
 
   async listMessages(topic: string, read: ListRead): Promise<StoredEntry[]> {
     assertPage(read.maxEntries);
-    return this.table(topic)
+    const found = this.table(topic)
       .between(read.afterOffset, Number.MAX_SAFE_INTEGER)
-      .filter(({ partitionKey }) => read.partitionKey === undefined || partitionKey === read.partitionKey)
-      .slice(0, read.maxEntries)
-      .map(storedEntryOf);
+      .filter(({ partitionKey }) => read.partitionKey === undefined || partitionKey === read.partitionKey);
+    const page = read.fromEnd ? found.slice(-read.maxEntries) : found.slice(0, read.maxEntries);
+    return page.map(storedEntryOf);
   }
 
   async deleteRanges(topic: string, ranges: readonly OffsetRange[]): Promise<{ deleted: number }> {

@@ -67,6 +67,16 @@ describe("reads touch no more rows than they return, and are one round trip", ()
       12,
       () => log.listMessages(TOPIC, { partitionKey: "k7", afterOffset: 500, maxEntries: 10 }),
     ],
+    [
+      "the end of the topic",
+      12,
+      () => log.listMessages(TOPIC, { afterOffset: 0, maxEntries: 10, fromEnd: true }),
+    ],
+    [
+      "the end of a partition",
+      12,
+      () => log.listMessages(TOPIC, { partitionKey: "k7", afterOffset: 0, maxEntries: 10, fromEnd: true }),
+    ],
     ["the tail", 2, () => log.tail(TOPIC)],
     // The counted rows are read, put aside and read again.
     ["a count", 203, () => log.countEntries(TOPIC, { afterOffset: 0, maxCount: 100 })],

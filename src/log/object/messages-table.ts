@@ -141,12 +141,13 @@ export class MessagesTable {
   }
 
   list(topic: string, read: ListRead): StoredEntry[] {
-    const { afterOffset, maxEntries, partitionKey } = read;
+    const { afterOffset, maxEntries, partitionKey, fromEnd } = read;
+    const order = `ORDER BY message_offset ${fromEnd ? "DESC" : "ASC"}`;
     const rows =
       partitionKey === undefined
         ? this.sql.all(
             `SELECT ${STORED_COLUMNS} FROM queue_messages
-             WHERE tenant = ? AND topic = ? AND message_offset > ? ORDER BY message_offset LIMIT ?`,
+             WHERE tenant = ? AND topic = ? AND message_offset > ? ${order} LIMIT ?`,
             this.tenant,
             topic,
             afterOffset,
@@ -154,15 +155,15 @@ export class MessagesTable {
           )
         : this.sql.all(
             `SELECT ${STORED_COLUMNS} FROM ${BY_PARTITION}
-             WHERE tenant = ? AND topic = ? AND partition_key = ? AND message_offset > ?
-             ORDER BY message_offset LIMIT ?`,
+             WHERE tenant = ? AND topic = ? AND partition_key = ? AND message_offset > ? ${order} LIMIT ?`,
             this.tenant,
             topic,
             partitionKey,
             afterOffset,
             maxEntries,
           );
-    return rows.map(storedEntryOf);
+    const entries = rows.map(storedEntryOf);
+    return fromEnd ? entries.reverse() : entries;
   }
 
   /** Entries targeted at another group are read past, not counted: a redrive is the only thing that makes them. */

@@ -117,16 +117,24 @@ const FIND_ENTRIES = readStatement(
   `SELECT ${STORED} FROM queue_messages FORCE INDEX (queue_messages_by_id)
    WHERE ${OF_TOPIC} AND partition_key = ? AND message_id = ? ORDER BY origin LIMIT ${MAX_FOUND}`,
 );
-const LIST_MESSAGES = readStatement(
-  "list messages",
-  `SELECT ${STORED} FROM ${BY_OFFSET}
-   WHERE ${OF_TOPIC} AND message_offset > ? ORDER BY message_offset LIMIT ?`,
-);
-const LIST_MESSAGES_OF_PARTITION = readStatement(
-  "list messages of partition",
-  `SELECT ${STORED} FROM ${BY_PARTITION}
-   WHERE ${OF_TOPIC} AND partition_key = ? AND message_offset > ? ORDER BY message_offset LIMIT ?`,
-);
+/** The statement that lists in one direction, of the topic and of one partition. */
+function listStatements(order: "ASC" | "DESC"): { all: Statement; ofPartition: Statement } {
+  const messages = order === "ASC" ? "messages" : "last messages";
+  return {
+    all: readStatement(
+      `list ${messages}`,
+      `SELECT ${STORED} FROM ${BY_OFFSET}
+       WHERE ${OF_TOPIC} AND message_offset > ? ORDER BY message_offset ${order} LIMIT ?`,
+    ),
+    ofPartition: readStatement(
+      `list ${messages} of partition`,
+      `SELECT ${STORED} FROM ${BY_PARTITION}
+       WHERE ${OF_TOPIC} AND partition_key = ? AND message_offset > ? ORDER BY message_offset ${order} LIMIT ?`,
+    ),
+  };
+}
+const LIST_FORWARD = listStatements("ASC");
+const LIST_BACKWARD = listStatements("DESC");
 const COUNTS: Statement[] = [];
 /** By partition, by group, by both, by neither. Entries targeted at another group are read past, not counted. */
 function countStatement(ofPartition: boolean, forGroup: boolean): Statement {
@@ -153,8 +161,8 @@ export const MESSAGES_TABLE_STATEMENTS: readonly Statement[] = [
   ...[1, 2, 3].map(readMessages),
   ...[1, 2, 3].map(readDeadLetters),
   FIND_ENTRIES,
-  LIST_MESSAGES,
-  LIST_MESSAGES_OF_PARTITION,
+  ...Object.values(LIST_FORWARD),
+  ...Object.values(LIST_BACKWARD),
   ...[true, false].flatMap((ofPartition) => [true, false].map((group) => countStatement(ofPartition, group))),
 ];
 
@@ -288,18 +296,14 @@ export class MessagesTable {
   }
 
   async list(run: Operation, topic: string, read: ListRead): Promise<StoredEntry[]> {
-    const { afterOffset, maxEntries, partitionKey } = read;
+    const { afterOffset, maxEntries, partitionKey, fromEnd } = read;
+    const { all, ofPartition } = fromEnd ? LIST_BACKWARD : LIST_FORWARD;
     const { rows } =
       partitionKey === undefined
-        ? await run.execute(LIST_MESSAGES, [this.tenant, topic, afterOffset, maxEntries])
-        : await run.execute(LIST_MESSAGES_OF_PARTITION, [
-            this.tenant,
-            topic,
-            partitionKey,
-            afterOffset,
-            maxEntries,
-          ]);
-    return rows.map(storedEntryOf);
+        ? await run.execute(all, [this.tenant, topic, afterOffset, maxEntries])
+        : await run.execute(ofPartition, [this.tenant, topic, partitionKey, afterOffset, maxEntries]);
+    const entries = rows.map(storedEntryOf);
+    return fromEnd ? entries.reverse() : entries;
   }
 
   async count(run: Operation, topic: string, read: CountRead): Promise<number> {
