@@ -1,4 +1,4 @@
-import { LANES_PER_MESSAGE, MAX_LANE_READS } from "./dispatch-limits.ts";
+import { LANES_PER_MESSAGE, MAX_GROUP_EXCEPTIONS, MAX_LANE_READS } from "./dispatch-limits.ts";
 import type { Lane } from "./lane.ts";
 import type { LaneIndex } from "./lane-index.ts";
 import { mayTake, type ShareInput, shares } from "./share.ts";
@@ -52,6 +52,47 @@ export function planGiveUps(index: LaneIndex, input: ShareInput, rules: WalkRule
     for (const lane of delivering.slice(0, count - freed.length)) result.draining.add(lane);
   }
   return result;
+}
+
+/** What must happen to lanes before anybody who asks is served. */
+export interface HandOvers {
+  /** They lose their owner now. */
+  freed: Lane[];
+  /** Those among them that still deliver, and the others of which their owner gets no new work. */
+  draining: Set<Lane>;
+}
+
+export function planHandOvers(
+  index: LaneIndex,
+  input: ShareInput,
+  rules: WalkRules,
+  drain: { sinceMs: ReadonlyMap<Lane, number>; leaseDurationMs: number },
+): HandOvers {
+  const { free, draining } = planGiveUps(index, input, rules);
+  const freed = [...free];
+  for (const lane of draining) {
+    const atMs = drainEndAtMs(drain.sinceMs.get(lane), drain.leaseDurationMs, rules);
+    if (atMs !== null && atMs <= rules.nowMs) freed.push(lane);
+  }
+  return { freed, draining };
+}
+
+/**
+ * When a lane that has drained since then changes hands: the deliveries under way stay their holder's, another goes
+ * on with the lane. null: not by time. A strict lane waits, and after a step back of the clock it begins anew.
+ */
+export function drainEndAtMs(
+  sinceMs: number | undefined,
+  leaseDurationMs: number,
+  rules: WalkRules,
+): number | null {
+  if (rules.maxInFlight === 1 || sinceMs === undefined || sinceMs > rules.nowMs) return null;
+  return sinceMs + leaseDurationMs;
+}
+
+/** With as many failed messages waiting as the group may have, only those are delivered. */
+export function dispatchRules(index: LaneIndex, rules: WalkRules): WalkRules {
+  return { ...rules, freshAllowed: index.exceptionCount < MAX_GROUP_EXCEPTIONS };
 }
 
 function isDelivering(lane: Lane, nowMs: number): boolean {

@@ -88,6 +88,35 @@ function deliveredVerdict(subscriber: string, attempt: number, untilMs: number, 
   return { kind: "deliverable", attempt: attempt + 1 };
 }
 
+/** What has lapsed may have grown too old meanwhile. */
+function agedVerdict(delivered: Verdict, message: { dueAtMs: number }, rules: WalkRules): Verdict {
+  return delivered.kind !== "inFlight" && isExpired(message, rules) ? { kind: "expired" } : delivered;
+}
+
+/** One each: a walk meets many. */
+const EXPIRED: Verdict = { kind: "expired" };
+const FRESH: Verdict = { kind: "deliverable", attempt: 1 };
+
+/** Of a message that was read and not delivered yet. */
+export function verdictOfEntry(entry: { dueAtMs: number; delayed: boolean }, rules: WalkRules): Verdict {
+  if (isExpired(entry, rules)) return EXPIRED;
+  if (entry.delayed && entry.dueAtMs > logNowMs(rules))
+    return { kind: "delayed", untilMs: entry.dueAtMs - rules.logAheadMs };
+  return FRESH;
+}
+
+/** Of one message that the lane holds; null: it does not. */
+export function verdictAt(lane: Lane, offset: number, rules: WalkRules): Verdict | null {
+  const exception = lane.exceptionAt(offset);
+  if (exception) return verdictOfException(exception, rules);
+  const run = lane.runAt(offset);
+  const message = run?.messages.find((one) => one.offset === offset);
+  if (run && message)
+    return agedVerdict(deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules), message, rules);
+  const entry = lane.window.find((one) => one.offset === offset);
+  return entry ? verdictOfEntry(entry, rules) : null;
+}
+
 interface Walked {
   offset: number;
   bodyBytes: number;
@@ -109,13 +138,11 @@ export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked>
         if (exception.offset > message.offset) break;
         yield walkedException(exception, rules);
       }
-      const isOver = delivered.kind !== "inFlight" && isExpired(message, rules);
-      const verdict: Verdict = isOver ? { kind: "expired" } : delivered;
       yield {
         offset: message.offset,
         bodyBytes: message.bodyBytes,
         dueAtMs: message.dueAtMs,
-        verdict,
+        verdict: agedVerdict(delivered, message, rules),
         returned: false,
         arrived: false,
       };
@@ -225,18 +252,19 @@ function walkWindow(
   maxGrants: number,
   outcome: WalkOutcome,
 ): void {
-  if (!rules.freshAllowed || lane.exceptions.length >= MAX_LANE_EXCEPTIONS) {
+  if (!takesFresh(lane, rules)) {
     if (lane.hasMore) stop(outcome, "exceptions", null);
     return;
   }
   for (const entry of lane.window) {
-    if (isExpired(entry, rules)) {
+    const verdict = verdictOfEntry(entry, rules);
+    if (verdict.kind === "expired") {
       outcome.expired.push(entry.offset);
       continue;
     }
-    if (entry.delayed && entry.dueAtMs > logNowMs(rules)) {
+    if (verdict.kind === "delayed") {
       outcome.deferred.push(entry);
-      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, entry.dueAtMs - rules.logAheadMs);
+      outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
       continue;
     }
     // Left ungranted it grows too old: then the lane has to be cared for.
@@ -251,12 +279,17 @@ function walkWindow(
   if (lane.behind) stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
 }
 
+/** false: the lane or the group has as many failed messages waiting as it may. */
+export function takesFresh(lane: Lane, rules: WalkRules): boolean {
+  return rules.freshAllowed && lane.exceptions.length < MAX_LANE_EXCEPTIONS;
+}
+
 function isExpired(entry: { dueAtMs: number }, rules: WalkRules): boolean {
   return expiresAtMs(entry.dueAtMs, rules) <= rules.nowMs;
 }
 
 /** By the object's clock: durations cross between the two clocks, instants do not. */
-function expiresAtMs(dueAtMs: number, rules: WalkRules): number {
+export function expiresAtMs(dueAtMs: number, rules: WalkRules): number {
   return dueAtMs + rules.maxRetentionMs - rules.logAheadMs;
 }
 

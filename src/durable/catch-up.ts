@@ -7,15 +7,18 @@ const MAX_READS = 20;
 
 /**
  * After the loss of the object a group reads the log again, and only as far as receives ask. Who counts or collects
- * what is settled has to know it: then the group reads on to where it was, within a bound.
+ * what is settled has to know it: then the group reads on to where it was, within a bound. Says how many entries that
+ * may have been.
  */
-export async function catchUp(tenant: Tenant, ref: GroupRef): Promise<void> {
-  if (tenant.embedded) return;
-  for (let read = 0; read < MAX_READS; read += 1) {
+export async function catchUp(tenant: Tenant, ref: GroupRef): Promise<{ entriesRead: number }> {
+  if (tenant.embedded) return { entriesRead: 0 };
+  let read = 0;
+  for (; read < MAX_READS; read += 1) {
     const group = await tenant.group(ref.topic, ref.group);
-    if (!group || group.progress.scanOffset >= group.progress.recoverThrough) return;
+    if (!group || group.progress.scanOffset >= group.progress.recoverThrough) break;
     // What it had read last may be gone from the log.
-    if (read > 0 && group.atTail) return;
+    if (read > 0 && group.atTail) break;
     await tenant.reader(ref).read({ lanes: [], tailEntries: MAX_SCAN_ENTRIES });
   }
+  return { entriesRead: read * MAX_SCAN_ENTRIES };
 }

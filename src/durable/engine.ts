@@ -4,11 +4,14 @@ import type { ObjectLog } from "../log/object/object-log.ts";
 import type { Outcome } from "../protocol/tenant-calls.ts";
 import { collect } from "./commands/collect.ts";
 import { deadLetters, purgeDeadLetters, redrive } from "./commands/dead-letters.ts";
+import { explain, waitingLanes } from "./commands/explain.ts";
 import { deleteGroup, getGroup, putGroup } from "./commands/groups.ts";
 import { lag } from "./commands/lag.ts";
 import { leases, releaseLease } from "./commands/leases.ts";
+import { subscribers } from "./commands/list-subscribers.ts";
 import { deleteMessage, getMessage, listMessages, purgeMessages } from "./commands/messages.ts";
 import { notify } from "./commands/notify.ts";
+import { overview } from "./commands/overview.ts";
 import { publish } from "./commands/publish.ts";
 import { reportReads } from "./commands/report-reads.ts";
 import { resetOffset } from "./commands/reset-offset.ts";
@@ -47,6 +50,10 @@ const COMMANDS = {
   resetOffset,
   leases,
   releaseLease,
+  explain,
+  waitingLanes,
+  subscribers,
+  overview,
   deadLetters,
   redrive,
   purgeDeadLetters,

@@ -1,6 +1,5 @@
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
-import type { Tenant } from "./tenant.ts";
-import { concerns, type LaneSnapshot, type Snapshot } from "./unsettled-count.ts";
+import { concerns, type LaneSnapshot, type Reads, type Snapshot } from "./unsettled-count.ts";
 
 /** Lanes behind the scan that are read for their first entry; those that lag most come first. */
 const MAX_LANES_READ = 1000;
@@ -9,23 +8,23 @@ const MAX_PAGES = 10;
 const FIRST_PAGE_ENTRIES = 4;
 
 /** The lowest offset of the topic that the group has not settled, as far as a bounded search finds it. */
-export async function firstUnsettled(tenant: Tenant, snapshot: Snapshot): Promise<number | null> {
+export async function firstUnsettled(reads: Reads, snapshot: Snapshot): Promise<number | null> {
   let first = Number.POSITIVE_INFINITY;
   for (const { offset } of snapshot.delayed) first = Math.min(first, offset);
   for (const { firstHeld } of snapshot.lanes.values()) first = Math.min(first, firstHeld ?? first);
   const behind = [...snapshot.lanes.values()].filter((lane) => lane.unreadAfter !== null);
   behind.sort((a, b) => (a.unreadAfter ?? 0) - (b.unreadAfter ?? 0));
-  for (const lane of behind.slice(0, MAX_LANES_READ)) {
+  for (const lane of behind.slice(0, Math.min(MAX_LANES_READ, snapshot.bounds.maxLaneReads))) {
     if ((lane.unreadAfter ?? first) >= first) break;
-    first = Math.min(first, (await firstUnread(tenant, snapshot, lane)) ?? first);
+    first = Math.min(first, (await firstUnread(reads, snapshot, lane)) ?? first);
   }
-  if (first > snapshot.scanOffset) first = Math.min(first, (await firstUnscanned(tenant, snapshot)) ?? first);
+  if (first > snapshot.scanOffset) first = Math.min(first, (await firstUnscanned(reads, snapshot)) ?? first);
   return Number.isFinite(first) ? first : null;
 }
 
 /** The same within one partition. */
 export async function firstUnsettledOf(
-  tenant: Tenant,
+  reads: Reads,
   snapshot: Snapshot,
   partitionKey: string,
 ): Promise<number | null> {
@@ -34,31 +33,31 @@ export async function firstUnsettledOf(
   for (const entry of snapshot.delayed) {
     if (entry.partitionKey === partitionKey) first = Math.min(first, entry.offset);
   }
-  if (lane) first = Math.min(first, (await firstUnread(tenant, snapshot, lane)) ?? first);
+  if (lane) first = Math.min(first, (await firstUnread(reads, snapshot, lane)) ?? first);
   const afterOffset = Math.max(snapshot.scanOffset, lane?.walkedOffset ?? 0);
   if (first > afterOffset) {
     const span = { partitionKey, afterOffset, throughOffset: Number.MAX_SAFE_INTEGER };
-    first = Math.min(first, (await firstBetween(tenant, snapshot, span)) ?? first);
+    first = Math.min(first, (await firstBetween(reads, snapshot, span)) ?? first);
   }
   return Number.isFinite(first) ? first : null;
 }
 
-async function firstUnread(tenant: Tenant, snapshot: Snapshot, lane: LaneSnapshot): Promise<number | null> {
+async function firstUnread(reads: Reads, snapshot: Snapshot, lane: LaneSnapshot): Promise<number | null> {
   const { partitionKey, unreadAfter } = lane;
   if (unreadAfter === null || unreadAfter >= snapshot.scanOffset) return null;
   const span = { partitionKey, afterOffset: unreadAfter, throughOffset: snapshot.scanOffset };
-  return firstBetween(tenant, snapshot, span);
+  return firstBetween(reads, snapshot, span);
 }
 
 async function firstBetween(
-  tenant: Tenant,
+  reads: Reads,
   snapshot: Snapshot,
   span: { partitionKey: string; afterOffset: number; throughOffset: number },
 ): Promise<number | null> {
   let { afterOffset } = span;
   for (let round = 0; round < MAX_PAGES; round += 1) {
     const read = { ...span, afterOffset, maxEntries: round === 0 ? FIRST_PAGE_ENTRIES : MAX_SCAN_ENTRIES };
-    const [page] = await tenant.log.scanPartitions(snapshot.topic, [read]);
+    const [page] = await reads.log.scanPartitions(snapshot.topic, [read]);
     const found = page?.entries.find((entry) => concerns(entry, snapshot.group));
     if (found) return found.offset;
     if (!page || page.reachedEnd) return null;
@@ -68,11 +67,11 @@ async function firstBetween(
 }
 
 /** Ahead of the scan everything is unsettled but what a reset passed over. */
-async function firstUnscanned(tenant: Tenant, snapshot: Snapshot): Promise<number | null> {
+async function firstUnscanned(reads: Reads, snapshot: Snapshot): Promise<number | null> {
   let afterOffset = snapshot.scanOffset;
   for (let round = 0; round < MAX_PAGES; round += 1) {
     const maxEntries = round === 0 ? FIRST_PAGE_ENTRIES : MAX_SCAN_ENTRIES;
-    const page = await tenant.log.scanTopic(snapshot.topic, { afterOffset, maxEntries });
+    const page = await reads.log.scanTopic(snapshot.topic, { afterOffset, maxEntries });
     const found = page.entries.find(
       (entry) =>
         concerns(entry, snapshot.group) &&

@@ -1,6 +1,6 @@
 import type { GroupView } from "../core/unsettled.ts";
+import type { MessageLog } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
-import type { Tenant } from "./tenant.ts";
 
 /**
  * Where partitions were last reset to. It matters beside the lanes for one thing only: a delayed message at or
@@ -33,14 +33,14 @@ export function viewOfGroup(group: GroupState, resets: ResetOffsets | undefined)
 
 /** At most MAX_SCAN_ENTRIES keys. Reads nothing for a group that was never reset. */
 export async function resetOffsetsOf(
-  tenant: Tenant,
+  { log }: { log: Pick<MessageLog, "loadProgress"> },
   group: GroupState,
   partitionKeys: Iterable<string>,
 ): Promise<ResetOffsets> {
   const { resetEpoch } = group.progress;
   const keys = [...new Set(partitionKeys)];
   if (resetEpoch === 0 || keys.length === 0) return { resetEpoch, byKey: NO_RESETS };
-  const rows = await tenant.log.loadProgress(group.key.topic, group.key.group, keys);
+  const rows = await log.loadProgress(group.key.topic, group.key.group, keys);
   const { generation } = group.record;
   // A higher epoch is of a reset that was written and never adopted.
   const adopted = rows.filter((row) => row.generation === generation && row.resetEpoch <= resetEpoch);

@@ -105,6 +105,18 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
   releaseLease(...call: Parameters<Call<"releaseLease">>): ReturnType<Call<"releaseLease">> {
     return this.run("releaseLease", ...call);
   }
+  explain(...call: Parameters<Call<"explain">>): ReturnType<Call<"explain">> {
+    return this.run("explain", ...call);
+  }
+  waitingLanes(...call: Parameters<Call<"waitingLanes">>): ReturnType<Call<"waitingLanes">> {
+    return this.run("waitingLanes", ...call);
+  }
+  subscribers(...call: Parameters<Call<"subscribers">>): ReturnType<Call<"subscribers">> {
+    return this.run("subscribers", ...call);
+  }
+  overview(...call: Parameters<Call<"overview">>): ReturnType<Call<"overview">> {
+    return this.run("overview", ...call);
+  }
   deadLetters(...call: Parameters<Call<"deadLetters">>): ReturnType<Call<"deadLetters">> {
     return this.run("deadLetters", ...call);
   }

@@ -2,19 +2,39 @@ import type { Lane } from "../core/lane.ts";
 import { MAX_EXACT_COUNT } from "../core/limits.ts";
 import { isOutstandingDelayed, isUnread } from "../core/unsettled.ts";
 import { countInFlight } from "../core/walk.ts";
-import { type Entry, MAX_SCAN_ENTRIES } from "../log/message-log.ts";
+import { type Entry, MAX_SCAN_ENTRIES, type MessageLog } from "../log/message-log.ts";
 import { catchUp } from "./catch-up.ts";
 import type { GroupState } from "./group-state.ts";
 import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
 
+/** What counting reads. A log that measures may stand in for the tenant's own. */
+export interface Reads {
+  log: Pick<
+    MessageLog,
+    "countEntries" | "listMessages" | "loadProgress" | "scanDue" | "scanPartitions" | "scanTopic"
+  >;
+}
+
+/** How far is counted. */
+export interface CountBounds {
+  maxCount: number;
+  /** Lanes that lag behind the scan or are ahead of it, and are asked for in the log one by one. */
+  maxLaneReads: number;
+}
+
+export const EXACT: CountBounds = { maxCount: MAX_EXACT_COUNT, maxLaneReads: MAX_EXACT_COUNT };
+/** Entries that resets passed over are counted so many times as far as those that are unsettled, in all lanes. */
+const AHEAD_FACTOR = 8;
+
 /**
- * What a group has not settled, for people: exact to MAX_EXACT_COUNT, then a lower bound. What memory knows is
+ * What a group has not settled, for people: exact to `maxCount`, then a lower bound. What memory knows is
  * taken at one instant; the rest are counts of the log between bounds of that instant.
  */
 export interface Snapshot {
   topic: string;
   group: string;
+  bounds: CountBounds;
   scanOffset: number;
   lanes: Map<string, LaneSnapshot>;
   /** Delayed ones that were scanned and have not arrived. */
@@ -40,13 +60,16 @@ export interface Count {
   atLeast: boolean;
 }
 
-const MAX_DELAYED_PAGES = Math.ceil(MAX_EXACT_COUNT / MAX_SCAN_ENTRIES);
-
-export async function snapshotOf(tenant: Tenant, ref: { topic: string; group: string }): Promise<Snapshot> {
+export async function snapshotOf(
+  tenant: Tenant,
+  ref: { topic: string; group: string },
+  bounds: CountBounds = EXACT,
+  reads: Reads = tenant,
+): Promise<Snapshot> {
   await catchUp(tenant, ref);
   const before = await tenant.groupOrFail(ref.topic, ref.group);
-  const { entries, cut } = await readDelayed(tenant, before);
-  const resets = await resetOffsetsOfAll(tenant, before, entries);
+  const { entries, cut } = await readDelayed(reads, before, bounds);
+  const resets = await resetOffsetsOfAll(reads, before, entries);
   const group = await tenant.groupOrFail(ref.topic, ref.group);
   return tenant.change(group, (nowMs) => {
     const { scanOffset } = group.progress;
@@ -63,7 +86,7 @@ export async function snapshotOf(tenant: Tenant, ref: { topic: string; group: st
       lanes.set(lane.partitionKey, laneSnapshot(lane));
       inFlight += countInFlight(lane, nowMs);
     }
-    return { ...ref, scanOffset, lanes, delayed, delayedCut: cut, inFlight };
+    return { ...ref, bounds, scanOffset, lanes, delayed, delayedCut: cut, inFlight };
   });
 }
 
@@ -73,63 +96,64 @@ export function concerns(entry: { targetGroup: string | null }, group: string): 
 }
 
 /** Unsettled messages of the group in the whole topic. */
-export async function countTopic(tenant: Tenant, snapshot: Snapshot): Promise<Count> {
+export async function countTopic(reads: Reads, snapshot: Snapshot): Promise<Count> {
+  const { maxCount, maxLaneReads } = snapshot.bounds;
+  const maxAhead = AHEAD_FACTOR * maxCount;
   let total = snapshot.delayed.length;
   let asked = 0;
   let ahead = 0;
   for (const lane of snapshot.lanes.values()) total += lane.held;
   for (const lane of snapshot.lanes.values()) {
-    if (total > MAX_EXACT_COUNT) break;
-    // Such a lane nearly always holds one at least, so this bounds the queries and not the result.
-    if (asked > MAX_EXACT_COUNT) return { count: total, atLeast: true };
+    if (total > maxCount) return bounded(total, snapshot);
+    // A lane that is asked for nearly always holds one at least: this bounds the queries and not the result.
+    if (asked > maxLaneReads) return { count: total, atLeast: true };
     if (lane.unreadAfter !== null && lane.unreadAfter < snapshot.scanOffset) asked += 1;
     if (lane.walkedOffset > snapshot.scanOffset) {
       asked += 1;
-      ahead += await countAhead(tenant, snapshot, lane);
+      ahead += await countAhead(reads, snapshot, lane, maxAhead + 1 - ahead);
+      if (ahead > maxAhead) return { count: total, atLeast: true };
     }
-    total += await countUnread(tenant, snapshot, lane, MAX_EXACT_COUNT + 1 - total);
+    total += await countUnread(reads, snapshot, lane, maxCount + 1 - total);
   }
-  const scanned = await tenant.log.countEntries(snapshot.topic, {
+  if (total > maxCount) return bounded(total, snapshot);
+  const scanned = await reads.log.countEntries(snapshot.topic, {
     afterOffset: snapshot.scanOffset,
     forGroup: snapshot.group,
-    maxCount: MAX_EXACT_COUNT + 1 + Math.min(ahead, 8 * MAX_EXACT_COUNT),
+    maxCount: maxCount + 1 - total + ahead,
   });
-  return bounded(total + Math.max(0, scanned - ahead), snapshot.delayedCut);
+  return bounded(total + Math.max(0, scanned - ahead), snapshot);
 }
 
 /** Unsettled messages of the group in one partition. */
-export async function countPartition(
-  tenant: Tenant,
-  snapshot: Snapshot,
-  partitionKey: string,
-): Promise<Count> {
+export async function countPartition(reads: Reads, snapshot: Snapshot, partitionKey: string): Promise<Count> {
+  const { maxCount } = snapshot.bounds;
   const lane = snapshot.lanes.get(partitionKey);
   const delayed = snapshot.delayed.filter((entry) => entry.partitionKey === partitionKey).length;
   let total = delayed + (lane?.held ?? 0);
-  if (lane) total += await countUnread(tenant, snapshot, lane, MAX_EXACT_COUNT + 1 - total);
-  if (total <= MAX_EXACT_COUNT) {
-    total += await tenant.log.countEntries(snapshot.topic, {
+  if (lane) total += await countUnread(reads, snapshot, lane, maxCount + 1 - total);
+  if (total <= maxCount) {
+    total += await reads.log.countEntries(snapshot.topic, {
       partitionKey,
       afterOffset: Math.max(snapshot.scanOffset, lane?.walkedOffset ?? 0),
       forGroup: snapshot.group,
-      maxCount: MAX_EXACT_COUNT + 1,
+      maxCount: maxCount + 1,
     });
   }
-  return bounded(total, snapshot.delayedCut);
+  return bounded(total, snapshot);
 }
 
-function bounded(total: number, cut: boolean): Count {
-  return { count: Math.min(total, MAX_EXACT_COUNT), atLeast: cut || total > MAX_EXACT_COUNT };
+function bounded(total: number, { bounds, delayedCut }: Snapshot): Count {
+  return { count: Math.min(total, bounds.maxCount), atLeast: delayedCut || total > bounds.maxCount };
 }
 
 async function countUnread(
-  tenant: Tenant,
+  reads: Reads,
   snapshot: Snapshot,
   lane: LaneSnapshot,
   room: number,
 ): Promise<number> {
   if (lane.unreadAfter === null || lane.unreadAfter >= snapshot.scanOffset || room < 1) return 0;
-  return tenant.log.countEntries(snapshot.topic, {
+  return reads.log.countEntries(snapshot.topic, {
     partitionKey: lane.partitionKey,
     afterOffset: lane.unreadAfter,
     throughOffset: snapshot.scanOffset,
@@ -139,22 +163,27 @@ async function countUnread(
 }
 
 /** Entries that the scan has not seen and that a reset settled. */
-function countAhead(tenant: Tenant, snapshot: Snapshot, lane: LaneSnapshot): Promise<number> {
-  return tenant.log.countEntries(snapshot.topic, {
+function countAhead(reads: Reads, snapshot: Snapshot, lane: LaneSnapshot, room: number): Promise<number> {
+  return reads.log.countEntries(snapshot.topic, {
     partitionKey: lane.partitionKey,
     afterOffset: snapshot.scanOffset,
     throughOffset: lane.walkedOffset,
     forGroup: snapshot.group,
-    maxCount: MAX_EXACT_COUNT,
+    maxCount: room,
   });
 }
 
-async function readDelayed(tenant: Tenant, group: GroupState): Promise<{ entries: Entry[]; cut: boolean }> {
+async function readDelayed(
+  reads: Reads,
+  group: GroupState,
+  { maxCount }: CountBounds,
+): Promise<{ entries: Entry[]; cut: boolean }> {
+  const maxPages = Math.ceil(maxCount / MAX_SCAN_ENTRIES);
   const entries: Entry[] = [];
   let after = group.progress.due;
-  for (let page = 0; page < MAX_DELAYED_PAGES; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const read = { after, throughDueMs: Number.MAX_SAFE_INTEGER, maxEntries: MAX_SCAN_ENTRIES };
-    const found = await tenant.log.scanDue(group.key.topic, read);
+    const found = await reads.log.scanDue(group.key.topic, read);
     entries.push(...found.entries);
     const last = found.entries.at(-1);
     if (found.reachedEnd || !last) return { entries, cut: false };
@@ -164,7 +193,7 @@ async function readDelayed(tenant: Tenant, group: GroupState): Promise<{ entries
 }
 
 async function resetOffsetsOfAll(
-  tenant: Tenant,
+  reads: Reads,
   group: GroupState,
   entries: readonly Entry[],
 ): Promise<ResetOffsets> {
@@ -172,7 +201,7 @@ async function resetOffsetsOfAll(
   const byKey = new Map<string, number>();
   for (let at = 0; at < entries.length; at += MAX_SCAN_ENTRIES) {
     const keys = entries.slice(at, at + MAX_SCAN_ENTRIES).map((entry) => entry.partitionKey);
-    for (const [key, offset] of (await resetOffsetsOf(tenant, group, keys)).byKey) byKey.set(key, offset);
+    for (const [key, offset] of (await resetOffsetsOf(reads, group, keys)).byKey) byKey.set(key, offset);
   }
   return { resetEpoch, byKey };
 }

@@ -13,7 +13,9 @@ import {
 } from "./fields.ts";
 
 export const deadLettersQuery = z.strictObject({
-  after: offsetText.default(0).meta({ description: "An offset: go on behind it" }),
+  after: offsetText
+    .default(0)
+    .meta({ description: "An offset in the dead-letter topic: go on behind it", override: { default: 0 } }),
   limit: pageLimitText,
 });
 
@@ -29,7 +31,7 @@ export const deadLettersReply = z.strictObject({
       offset: offset.meta({ description: "In the dead-letter topic" }),
     }),
   ),
-  next: offset.nullable(),
+  next: offset.nullable().meta({ description: "For `after`; null at the end" }),
 });
 
 export const redriveRequest = z.strictObject({
@@ -40,7 +42,7 @@ export const redriveRequest = z.strictObject({
     .optional()
     .meta({ description: "Absent: all" }),
   group: groupName.optional().meta({ description: "Only what this group failed" }),
-  limit: integer(1, MAX_EXACT_COUNT).optional(),
+  limit: integer(1, MAX_EXACT_COUNT).optional().meta({ description: "How many at most" }),
 });
 
 export const redriveReply = z.strictObject({ redriven: count });

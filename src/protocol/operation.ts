@@ -24,6 +24,16 @@ export interface RequestHeader {
   name: string;
   description: string;
   schema: Record<string, unknown>;
+  /** The header carries percent-encoded UTF-8: what the decoded text must be. */
+  decoded?: z.ZodType;
+}
+
+/** Headers of any name behind a prefix. OpenAPI has no words for them: they are described by an extension. */
+export interface PrefixedHeaders {
+  prefix: string;
+  description: string;
+  /** Of one value. */
+  schema: Record<string, unknown>;
 }
 
 /** Names in braces in a path template. */
@@ -42,11 +52,13 @@ export interface Operation<
   /** Any one of them suffices. None: open to everybody. */
   scopes: readonly Scope[];
   summary: string;
-  description?: string;
+  /** Of names in the path that only some calls take, narrower than `pathParams`. Its route refuses the others. */
+  params?: Readonly<Record<string, z.ZodType>>;
   query: Query;
   headers?: readonly RequestHeader[];
+  prefixedHeaders?: PrefixedHeaders;
   body: Body;
-  /** By status; the error replies are the same for all. */
+  /** By status; what is said of each error stands in the reference. */
   replies: Record<number, ReplySpec>;
 }
 

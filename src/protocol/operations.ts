@@ -1,10 +1,27 @@
 import { z } from "zod";
-import { MAX_CONTENT_TYPE_CHARS, MAX_DELAY_MS } from "../core/limits.ts";
+import { MAX_DELAY_MS } from "../core/limits.ts";
 import { deadLettersQuery, deadLettersReply, redriveReply, redriveRequest } from "./dead-letters.ts";
-import { groupName, subscriberName, tenantName, topicName } from "./fields.ts";
+import { explainQuery, explanation, waitingLanesQuery, waitingLanesReply } from "./explain.ts";
+import {
+  groupName,
+  messageId,
+  originalTopicName,
+  publishedKey,
+  subscriberName,
+  tenantName,
+  topicName,
+} from "./fields.ts";
 import { deleteGroupQuery, groupReply, heartbeatReply, putGroupRequest } from "./groups.ts";
-import { deletedReply, listMessagesQuery, messageQuery, messageReply, messagesReply } from "./messages.ts";
+import {
+  deletedReply,
+  getMessageQuery,
+  listMessagesQuery,
+  messageQuery,
+  messageReply,
+  messagesReply,
+} from "./messages.ts";
 import { type Operation, operation } from "./operation.ts";
+import { overviewQuery, overviewReply, subscribersReply } from "./overview.ts";
 import {
   collectReply,
   healthReply,
@@ -30,6 +47,9 @@ const noQuery = z.strictObject({});
 const noBody = { kind: "none" } as const;
 const noContent = { 204: { description: "Done" } };
 const read = ["consume", "admin"] as const;
+/** Of calls that dead-letter topics do not take. */
+const originalTopic = { topic: originalTopicName };
+const percentEncoded = { type: "string", minLength: 1, pattern: "^(%[0-9A-Fa-f]{2}|[\\t -$&-~])+$" };
 
 export const pathParams: Record<string, z.ZodType> = {
   tenant: tenantName,
@@ -44,7 +64,7 @@ export const operations = {
     path: `${TOPIC}/messages`,
     scopes: ["publish"],
     summary: "Publish a batch",
-    description: "A success means that the batch is committed. The same IDs may be published again safely.",
+    params: originalTopic,
     query: noQuery,
     body: { kind: "publish", schema: publishRequest },
     replies: { 200: { description: "Committed", schema: publishReply } },
@@ -54,35 +74,33 @@ export const operations = {
     path: `${TOPIC}/raw`,
     scopes: ["publish"],
     summary: "Publish the request body as one message, byte for byte",
-    description: "The content type is kept. Of the request's headers only x-fairlane-header-… are.",
+    params: originalTopic,
     query: noQuery,
     headers: [
       {
-        name: "content-type",
-        description: "application/octet-stream if absent",
-        schema: { type: "string", maxLength: MAX_CONTENT_TYPE_CHARS },
-      },
-      {
         name: "x-fairlane-id",
-        description: "The message ID, percent-encoded UTF-8: a literal % is %25",
-        schema: { type: "string" },
+        description: "The message ID, percent-encoded UTF-8: a literal % is %25. Absent: a UUIDv7 is made",
+        schema: percentEncoded,
+        decoded: messageId,
       },
       {
         name: "x-fairlane-partition-key",
-        description: "Percent-encoded UTF-8: a literal % is %25",
-        schema: { type: "string" },
+        description: "Percent-encoded UTF-8: a literal % is %25. Absent: a spread lane, chosen from the ID",
+        schema: percentEncoded,
+        decoded: publishedKey,
       },
       {
         name: "x-fairlane-delay-ms",
         description: "Milliseconds until the message is due",
         schema: { type: "integer", minimum: 0, maximum: MAX_DELAY_MS },
       },
-      {
-        name: "x-fairlane-header-{name}",
-        description: "A header of the message, its value literal printable ASCII",
-        schema: { type: "string" },
-      },
     ],
+    prefixedHeaders: {
+      prefix: "x-fairlane-header-",
+      description:
+        "A header of the message, under the name behind the prefix; its value is kept as it stands",
+      schema: { type: "string", pattern: "^[\\t -~]*$" },
+    },
     body: { kind: "bytes" },
     replies: { 200: { description: "Committed", schema: publishReply } },
   }),
@@ -91,7 +109,6 @@ export const operations = {
     path: `${GROUP}/receive`,
     scopes: ["consume"],
     summary: "Receive messages, waiting for them if wanted",
-    description: "Counts as a heartbeat. A group that does not exist yet is made with the defaults.",
     query: noQuery,
     body: { kind: "json", schema: receiveRequest },
     replies: { 200: { description: "What is due, possibly nothing", schema: receiveReply } },
@@ -101,7 +118,6 @@ export const operations = {
     path: `${GROUP}/settle`,
     scopes: ["consume"],
     summary: "Settle deliveries",
-    description: "One item's fate does not touch another's.",
     query: noQuery,
     body: { kind: "json", schema: settleRequest },
     replies: { 200: { description: "In request order", schema: settleReply } },
@@ -120,7 +136,6 @@ export const operations = {
     path: SUBSCRIBER,
     scopes: ["consume"],
     summary: "Leave the group",
-    description: "Its partitions are free at once, and its unsettled deliveries end.",
     query: noQuery,
     body: noBody,
     replies: noContent,
@@ -193,7 +208,7 @@ export const operations = {
     path: `${TOPIC}/message`,
     scopes: ["admin"],
     summary: "One message with its body",
-    query: messageQuery,
+    query: getMessageQuery,
     body: noBody,
     replies: { 200: { description: "The message", schema: messageReply } },
   }),
@@ -229,7 +244,6 @@ export const operations = {
     path: `${GROUP}/offset`,
     scopes: ["admin"],
     summary: "Set where the group goes on in a partition",
-    description: "Ends the deliveries under way in that partition.",
     query: noQuery,
     body: { kind: "json", schema: resetOffsetRequest },
     replies: { 200: { description: "The new watermark", schema: resetOffsetReply } },
@@ -252,11 +266,48 @@ export const operations = {
     body: noBody,
     replies: noContent,
   }),
+  explain: operation({
+    method: "GET",
+    path: `${GROUP}/explain`,
+    scopes: read,
+    summary: "Why one message is, or is not, being delivered",
+    query: explainQuery,
+    body: noBody,
+    replies: { 200: { description: "Its state, and what it waits for", schema: explanation } },
+  }),
+  waitingLanes: operation({
+    method: "GET",
+    path: `${GROUP}/waiting`,
+    scopes: read,
+    summary: "Lanes that wait, and why",
+    query: waitingLanesQuery,
+    body: noBody,
+    replies: { 200: { description: "The first of them, explained", schema: waitingLanesReply } },
+  }),
+  subscribers: operation({
+    method: "GET",
+    path: `${GROUP}/subscribers`,
+    scopes: read,
+    summary: "Live subscribers with their lanes and shares",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "In order of their names", schema: subscribersReply } },
+  }),
+  overview: operation({
+    method: "GET",
+    path: `${TENANT}/overview`,
+    scopes: read,
+    summary: "Topics and groups at a glance",
+    query: overviewQuery,
+    body: noBody,
+    replies: { 200: { description: "A page in order of topic names", schema: overviewReply } },
+  }),
   deadLetters: operation({
     method: "GET",
     path: `${TOPIC}/dead-letters`,
     scopes: ["admin"],
     summary: "List a topic's dead letters",
+    params: originalTopic,
     query: deadLettersQuery,
     body: noBody,
     replies: { 200: { description: "A page in offset order", schema: deadLettersReply } },
@@ -266,6 +317,7 @@ export const operations = {
     path: `${TOPIC}/dead-letters/redrive`,
     scopes: ["admin"],
     summary: "Put dead letters back for the group that failed them",
+    params: originalTopic,
     query: noQuery,
     body: { kind: "json", schema: redriveRequest, optional: true },
     replies: { 200: { description: "How many", schema: redriveReply } },
@@ -275,6 +327,7 @@ export const operations = {
     path: `${TOPIC}/dead-letters`,
     scopes: ["admin"],
     summary: "Delete a topic's dead letters",
+    params: originalTopic,
     query: noQuery,
     body: noBody,
     replies: { 200: { description: "How many", schema: deletedReply } },

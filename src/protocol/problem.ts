@@ -17,16 +17,22 @@ export const PROBLEMS: Record<FailureCode, { status: number; title: string }> = 
 
 export const PROBLEM_CONTENT_TYPE = "application/problem+json";
 
+export function problemType(code: string): string {
+  return `urn:fairlane:${code}`;
+}
+
 export const problem = z
   .strictObject({
-    type: z.enum(Object.keys(PROBLEMS).map((code) => `urn:fairlane:${code}`)),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
+    type: z
+      .enum(Object.keys(PROBLEMS).map(problemType))
+      .meta({ description: "What to tell errors apart by" }),
+    title: z.string().meta({ description: "The same for each type" }),
+    status: z.int().min(400).max(599),
+    detail: z.string().meta({ description: "Of this occurrence, for people" }),
     issues: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .meta({ description: "Of an invalid request: which field, and what is wrong with it" }),
   })
-  .meta({ description: "RFC 9457" });
+  .meta({ id: "Problem", description: "What went wrong, by RFC 9457" });
 export type Problem = z.infer<typeof problem>;

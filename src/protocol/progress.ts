@@ -5,7 +5,9 @@ import { atLeast, atTime, count, integerText, namedKey, offset, pageLimitText } 
 /** How far a group is in its partitions, and who holds them. */
 
 export const lagQuery = z.strictObject({
-  after: namedKey.optional().meta({ description: "A partition key: go on behind it" }),
+  after: namedKey
+    .optional()
+    .meta({ description: "A partition key: go on behind it. Absent: from the first" }),
   limit: pageLimitText,
 });
 
@@ -19,7 +21,7 @@ export const lagReply = z.strictObject({
       atLeast,
     }),
   ),
-  next: z.string().nullable(),
+  next: z.string().nullable().meta({ description: "For `after`; null at the end" }),
 });
 
 export const resetOffsetRequest = z.strictObject({
@@ -40,7 +42,7 @@ export const leasesReply = z.strictObject({
     z.strictObject({
       partitionKey: z.string(),
       subscriber: z.string(),
-      epoch: count,
+      epoch: count.meta({ description: "Grows with each owner of the partition" }),
       acquiredAt: atTime,
       renewedAt: atTime,
       expiresAt: atTime,

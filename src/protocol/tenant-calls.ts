@@ -1,6 +1,9 @@
+import type { z } from "zod";
 import type { Failure } from "../core/failure.ts";
 import type { GroupSettings, TopicSettings } from "../core/settings.ts";
 import type { AppendOutcome, DeadLetterInfo, NewMessage } from "../log/message-log.ts";
+import type { explanation, waitingLanesReply } from "./explain.ts";
+import type { overviewReply, subscribersReply } from "./overview.ts";
 
 /**
  * What Workers ask of a tenant object. Every call answers a value, never throws: error classes do not
@@ -35,7 +38,7 @@ export interface TenantCalls {
   /** `body` is null where the log is outside the object: the edge reads it. */
   getMessage(
     tenant: string,
-    input: MessageRef,
+    input: MessageRef & { offset?: number | undefined },
   ): Promise<Outcome<MessageView & { body: BodyView["body"] | null }>>;
   deleteMessage(tenant: string, input: MessageRef): Promise<Outcome<null>>;
   purgeMessages(tenant: string, input: TopicRef): Promise<Outcome<{ deleted: number }>>;
@@ -52,6 +55,10 @@ export interface TenantCalls {
     input: GroupRef & { staleForMs: number | null },
   ): Promise<Outcome<{ leases: LeaseView[] }>>;
   releaseLease(tenant: string, input: GroupRef & { partitionKey: string }): Promise<Outcome<null>>;
+  explain(tenant: string, input: ExplainInput): Promise<Outcome<Explanation>>;
+  waitingLanes(tenant: string, input: GroupRef & { limit: number }): Promise<Outcome<WaitingLanesReply>>;
+  subscribers(tenant: string, input: GroupRef): Promise<Outcome<SubscribersReply>>;
+  overview(tenant: string, input: { after: string | null; limit: number }): Promise<Outcome<OverviewReply>>;
   deadLetters(
     tenant: string,
     input: TopicRef & { after: number; limit: number },
@@ -199,6 +206,8 @@ export interface ListMessagesInput extends TopicRef {
   partitionKey: string | null;
   after: number;
   limit: number;
+  /** Given: only so many, those at the end; `after` and `limit` say nothing then. */
+  last?: number | undefined;
 }
 
 /** A page of rows and where to go on; null at the end. */
@@ -237,6 +246,18 @@ export interface LeaseView {
   renewedAt: number;
   expiresAt: number;
 }
+
+export interface ExplainInput extends GroupRef {
+  partitionKey: string;
+  /** Exactly one of the two. */
+  id: string | null;
+  offset: number | null;
+}
+
+export type Explanation = z.output<typeof explanation>;
+export type WaitingLanesReply = z.output<typeof waitingLanesReply>;
+export type OverviewReply = z.output<typeof overviewReply>;
+export type SubscribersReply = z.output<typeof subscribersReply>;
 
 export interface DeadLetterView {
   id: string;

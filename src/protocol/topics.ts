@@ -8,7 +8,7 @@ const retention = {
     description: "A message and its ID are kept at least so long after publishing",
   }),
   maxRetentionMs: integer(MIN_RETENTION_MS, MAX_DURATION_MS).meta({
-    description: "A message goes so long after it was due, settled or not; never below retentionMs",
+    description: "A message goes so long after it was due, settled or not",
   }),
 };
 
@@ -19,7 +19,10 @@ export const putTopicRequest = z
     if (retentionMs === undefined || maxRetentionMs === undefined || maxRetentionMs >= retentionMs) return;
     context.addIssue({ code: "custom", path: ["maxRetentionMs"], message: "must not be below retentionMs" });
   })
-  .meta({ description: "Absent settings keep their value, at first the default" });
+  .meta({
+    description:
+      "Absent settings keep their value, at first the default. maxRetentionMs is never below retentionMs",
+  });
 
 export const topicSettingsReply = z.strictObject(retention);
 
@@ -27,10 +30,12 @@ export const topicReply = z.strictObject({
   topic: z.string(),
   messages: count.meta({ description: "Stored ones" }),
   atLeast,
-  partitions: count,
+  partitions: count.meta({ description: "Partition keys with a stored message" }),
   oldestPublishedAt: atTime.nullable(),
   ...retention,
   groups: z.array(groupSummary),
 });
 
-export const topicsReply = z.strictObject({ topics: z.array(z.string()) });
+export const topicsReply = z.strictObject({
+  topics: z.array(z.string()).meta({ description: "In order, dead-letter topics included" }),
+});

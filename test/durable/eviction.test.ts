@@ -124,6 +124,62 @@ describe("G11: nothing but latency is lost with the object's memory", () => {
     expect(ids(await take())).toEqual(["a", "b"]);
   });
 
+  test("explain: says the same of every message as before", async () => {
+    const { at, publish, take, settle, evict, call } = setup("evict-explain");
+    await publish(message("held"), message("failed"), message("next"), message("late", "p2", 3_600_000));
+    const [, failed] = await take({ maxMessages: 2, visibilityTimeoutMs: 3_600_000 });
+    await settle({ receipt: failed?.receipt ?? "", action: "nack", reason: "no", delayMs: 3_600_000 });
+    const explainAll = async () => {
+      const said = [];
+      for (const [id, partitionKey] of [
+        ["held", "order-1"],
+        ["failed", "order-1"],
+        ["next", "order-1"],
+        ["late", "p2"],
+      ] as const) {
+        const { state, offset, attempt, until, reason, subscriber, lease } = await call("explain", {
+          ...at,
+          partitionKey,
+          id,
+          offset: null,
+        });
+        said.push({ state, offset, attempt, until, reason, subscriber, owner: lease?.subscriber });
+      }
+      return said;
+    };
+    const before = await explainAll();
+    expect(before.map(({ state }) => state)).toEqual(["in-flight", "backing-off", "deliverable", "delayed"]);
+    await evict();
+    const after = await explainAll();
+    // Who asked a moment ago is latency: the next receive says it again.
+    expect(after).toEqual(
+      before.map((one) => (one.state === "deliverable" ? { ...one, state: "waiting" } : one)),
+    );
+    await take({ maxMessages: 1 });
+    expect((await explainAll())[2]).toMatchObject({ state: "in-flight", subscriber: "worker-1" });
+  });
+
+  test("waiting lanes: the same ones, read anew", async () => {
+    const { at, publish, take, settle, evict, call } = setup("evict-waiting");
+    await publish(message("a", "p1"), message("b", "p1"), message("c", "p2"));
+    const [a] = await take({ maxMessages: 1 });
+    await settle({ receipt: a?.receipt ?? "", action: "postpone", delayMs: 3_600_000 });
+    const waiting = async () => {
+      const { lanes } = await call("waitingLanes", { ...at, limit: 10 });
+      return lanes.map(({ partitionKey, unsettled, explanation }) => {
+        return { partitionKey, unsettled, state: explanation.state, offset: explanation.offset };
+      });
+    };
+    const before = await waiting();
+    expect(before).toMatchObject([
+      { partitionKey: "p1", unsettled: 2, state: "postponed", offset: a?.offset },
+    ]);
+    await evict();
+    const after = await waiting();
+    // Nobody asks after an eviction, so that the other lane waits as well.
+    expect(after).toMatchObject([...before, { partitionKey: "p2", unsettled: 1, state: "waiting" }]);
+  });
+
   test("delayed messages arrive once, at their place", async () => {
     const { publish, take, settle, evict } = setup("evict-delayed");
     await publish(message("late", "p", 300), message("soon", "p"));
@@ -135,6 +191,52 @@ describe("G11: nothing but latency is lost with the object's memory", () => {
     expect(await settle({ receipt: late?.receipt ?? "", action: "ack" })).toEqual(["ok"]);
     await evict();
     expect(ids(await take())).toEqual([]);
+  });
+});
+
+describe("what people look at is made of rows", () => {
+  test("subscribers: who lives, holds lanes and has deliveries is known to the next life", async () => {
+    const { at, publish, take, evict, call } = setup("evict-subscribers");
+    await publish(message("a", "p1"), message("b", "p2"));
+    await take({ maxMessages: 1 });
+    const before = await call("subscribers", at);
+    const [worker = expect.fail("nobody lives")] = before.subscribers;
+    expect(worker).toMatchObject({ subscriber: "worker-1", lanes: 1, inFlight: 1, asking: true });
+    await evict();
+    const after = await call("subscribers", at);
+    // That it asked a moment ago is not worth a row, nor is every heartbeat.
+    const { lastSeenAt = 0, expiresAt = 0 } = after.subscribers[0] ?? {};
+    expect(after).toEqual({ ...before, subscribers: [{ ...worker, asking: false, lastSeenAt, expiresAt }] });
+    expect(worker.expiresAt - expiresAt).toBeLessThan(30_000 / 8);
+    expect(expiresAt - lastSeenAt).toBe(30_000);
+  });
+
+  test("overview: a snapshot that is lost is taken again", async () => {
+    const { at, publish, take, settle, evict, call } = setup("evict-overview");
+    await publish(message("a"), message("b"), message("c"));
+    const [a] = await take({ maxMessages: 2 });
+    await settle({ receipt: a?.receipt ?? "", action: "ack" });
+    const figures = { topic: at.topic, messages: 3, deadLetters: 0 };
+    const groups = [{ group: at.group, backlog: 2, inFlight: 1, subscribers: 1 }];
+    expect((await call("overview", { after: null, limit: 20 })).topics).toMatchObject([
+      { ...figures, groups },
+    ]);
+    await publish(message("d"));
+    await evict();
+    const { topics } = await call("overview", { after: null, limit: 20 });
+    expect(topics).toMatchObject([{ ...figures, messages: 4, groups: [{ ...groups[0], backlog: 3 }] }]);
+  });
+
+  test("the last messages, and one of them by its offset", async () => {
+    const { at, publish, evict, call } = setup("evict-last");
+    await publish(message("a"), message("b"), message("c"));
+    await evict();
+    const read = { topic: at.topic, partitionKey: null, after: 0, limit: 1, last: 2 };
+    const { messages, next } = await call("listMessages", read);
+    expect(messages.map(({ id }) => id)).toEqual(["b", "c"]);
+    expect(next).toBe(messages[1]?.offset);
+    const named = { topic: at.topic, id: "c", partitionKey: "order-1" };
+    expect(await call("getMessage", { ...named, offset: Number(next) })).toMatchObject({ id: "c" });
   });
 });
 

@@ -153,6 +153,18 @@ export class Operator {
   /** Calls that change nothing. */
   private lookAround(topic: string, group: string): void {
     const ignore = () => {};
+    const answered = (reply: { ok: boolean; error?: { code: string; detail: string } } | null) => {
+      if (reply?.error?.code === "internal")
+        this.host.history.violate("G11", `looking at ${topic}/${group}: ${reply.error.detail}`);
+    };
+    this.host.send("overview", { after: null, limit: 20 }, answered);
+    this.host.send("subscribers", { topic, group }, answered);
+    this.host.send("waitingLanes", { topic, group, limit: 20 }, answered);
+    const rows = this.present(topic);
+    if (rows.length > 0) {
+      const { partitionKey, offset } = this.prng.pick(rows);
+      this.host.send("explain", { topic, group, partitionKey, id: null, offset }, answered);
+    }
     this.host.send("getTopic", { topic }, ignore);
     this.host.send("lag", { topic, group, after: null, limit: 10 }, ignore);
     this.host.send("leases", { topic, group, staleForMs: null }, ignore);

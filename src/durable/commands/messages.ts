@@ -17,14 +17,24 @@ const MAX_PURGE_CHUNKS = 1000;
 /** Rounds of finding what a key and ID name; a round finds up to a hundred redriven copies. */
 const MAX_FIND_ROUNDS = 100;
 
-/** A page of what the topic stores, in offset order; `next` is the last offset shown, null at the end. */
+/**
+ * A page of what the topic stores, in offset order; `next` is the last offset shown, null at the end. With `last`, the
+ * end of the topic: `next` is then the highest offset shown, so that who follows goes on behind it, null if there is
+ * nothing.
+ */
 export async function listMessages(
   tenant: Tenant,
   input: ListMessagesInput,
 ): Promise<Page<"messages", MessageView>> {
   await tenant.topicOrFail(input.topic);
+  const of = input.partitionKey === null ? {} : { partitionKey: input.partitionKey };
+  if (input.last !== undefined) {
+    const read = { ...of, afterOffset: 0, maxEntries: input.last, fromEnd: true };
+    const page = await tenant.log.listMessages(input.topic, read);
+    return { messages: page.map(viewOf), next: page.at(-1)?.offset ?? null };
+  }
   const found = await tenant.log.listMessages(input.topic, {
-    ...(input.partitionKey === null ? {} : { partitionKey: input.partitionKey }),
+    ...of,
     afterOffset: input.after,
     maxEntries: input.limit + 1,
   });
@@ -35,17 +45,35 @@ export async function listMessages(
   };
 }
 
-/** The published message of this ID and key, or a redriven copy where only that is left. */
+/**
+ * The published message of this ID and key, or a redriven copy where only that is left; with `offset`, the one that
+ * lies there.
+ */
 export async function getMessage(
   tenant: Tenant,
-  input: MessageRef,
+  input: MessageRef & { offset?: number | undefined },
 ): Promise<MessageView & { body: BodyView["body"] | null }> {
   await tenant.topicOrFail(input.topic);
-  const [entry] = await tenant.log.findEntries(input.topic, input.id, input.partitionKey);
+  const entry = await (input.offset === undefined
+    ? firstEntry(tenant, input)
+    : entryAt(tenant, input, input.offset));
   if (!entry) return notFound(input);
   if (!tenant.embedded) return { ...viewOf(entry), body: null };
   const [message] = await tenant.log.readMessages(input.topic, [entry.offset]);
   return message ? { ...viewOf(message), body: message.body } : notFound(input);
+}
+
+async function firstEntry(tenant: Tenant, input: MessageRef): Promise<StoredEntry | undefined> {
+  const [entry] = await tenant.log.findEntries(input.topic, input.id, input.partitionKey);
+  return entry;
+}
+
+/** Not among `findEntries`: there may be more of the name than it finds. */
+async function entryAt(tenant: Tenant, input: MessageRef, offset: number): Promise<StoredEntry | undefined> {
+  const { topic, id, partitionKey } = input;
+  const read = { partitionKey, afterOffset: offset - 1, maxEntries: 1 };
+  const [entry] = await tenant.log.listMessages(topic, read);
+  return entry?.offset === offset && entry.id === id ? entry : undefined;
 }
 
 /** Removes every row of this ID and key, redriven copies included, for all groups; the ID is forgotten. */

@@ -1,18 +1,18 @@
-import {
-  HINT_LINGER_MS,
-  LOOK_AHEAD_NOW_ENTRIES,
-  MAX_GROUP_EXCEPTIONS,
-  MAX_READ_ROUNDS,
-} from "../../core/dispatch-limits.ts";
+import { HINT_LINGER_MS, LOOK_AHEAD_NOW_ENTRIES, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
-import type { Lane } from "../../core/lane.ts";
 import {
   ASKING_GRACE_MS,
   MAX_REPLY_BYTES,
   MAX_SUBSCRIBERS_PER_GROUP,
   MAX_WAITING_RECEIVES,
 } from "../../core/limits.ts";
-import { planGiveUps, planTake, type TakePlan } from "../../core/plan-take.ts";
+import {
+  dispatchRules,
+  type HandOvers,
+  planHandOvers,
+  planTake,
+  type TakePlan,
+} from "../../core/plan-take.ts";
 import type { TakeInput, TakeReply } from "../../protocol/tenant-calls.ts";
 import { beat } from "../care.ts";
 import { deliver } from "../deliver.ts";
@@ -222,40 +222,34 @@ function takeStep(
   return { kind: "done", granted };
 }
 
-/**
- * Lanes that drained for a whole lease: the deliveries under way stay their holder's, another goes on with the lane.
- * A strict lane waits.
- */
-function drained(group: GroupState, draining: ReadonlySet<Lane>, nowMs: number): Lane[] {
-  const { maxInFlightPerPartition, leaseDurationMs } = group.record.settings;
-  for (const lane of group.drainingSince.keys()) if (!draining.has(lane)) group.drainingSince.delete(lane);
-  if (maxInFlightPerPartition === 1) return [];
-  const done: Lane[] = [];
+/** Remembers since when lanes drain. */
+function noteDraining(group: GroupState, { freed, draining }: HandOvers, nowMs: number): void {
+  const { drainingSince } = group;
+  for (const lane of drainingSince.keys()) if (!draining.has(lane)) drainingSince.delete(lane);
+  if (group.record.settings.maxInFlightPerPartition === 1) return;
   for (const lane of draining) {
-    const sinceMs = group.drainingSince.get(lane);
+    const sinceMs = drainingSince.get(lane);
     // After a step back of the clock it begins anew.
-    if (sinceMs === undefined || sinceMs > nowMs) group.drainingSince.set(lane, nowMs);
-    else if (sinceMs + leaseDurationMs <= nowMs) {
-      group.drainingSince.delete(lane);
-      done.push(lane);
-    }
+    if (sinceMs === undefined || sinceMs > nowMs) drainingSince.set(lane, nowMs);
   }
-  return done;
+  for (const lane of freed) drainingSince.delete(lane);
 }
 
 /** Frees what others must give up, then plans. */
 function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: number): TakePlan {
-  const freshAllowed = group.index.exceptionCount < MAX_GROUP_EXCEPTIONS;
-  const rules = { ...group.activeRules(nowMs), freshAllowed };
+  const rules = dispatchRules(group.index, group.activeRules(nowMs));
   const asking = tenant.askingSubscribers(group, nowMs);
   asking.add(input.subscriber);
-  const giveUps = planGiveUps(group.index, group.shareInput(asking), rules);
-  for (const lane of [...giveUps.free, ...drained(group, giveUps.draining, nowMs)]) {
+  const { leaseDurationMs } = group.record.settings;
+  const drain = { sinceMs: group.drainingSince, leaseDurationMs };
+  const handOvers = planHandOvers(group.index, group.shareInput(asking), rules, drain);
+  noteDraining(group, handOvers, nowMs);
+  for (const lane of handOvers.freed) {
     lane.setLease(null);
     group.touch(lane, nowMs);
   }
   const asker = { subscriber: input.subscriber, maxMessages: input.maxMessages, maxBytes: MAX_REPLY_BYTES };
-  return planTake(group.index, asker, group.shareInput(asking), giveUps.draining, rules);
+  return planTake(group.index, asker, group.shareInput(asking), handOvers.draining, rules);
 }
 
 async function held(

@@ -17,8 +17,9 @@ export const listMessages: Route<Operations["listMessages"]> = async ({
   const page = await services.tenants.call(tenant, "listMessages", {
     topic,
     partitionKey: query.partitionKey ?? null,
-    after: query.after,
+    after: query.after ?? 0,
     limit: query.limit,
+    last: query.last,
   });
   return jsonTextResponse(messagesReplyText(topic, page));
 };

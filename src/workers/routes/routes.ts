@@ -1,6 +1,7 @@
 import type { OperationId, operations } from "../../protocol/operations.ts";
 import type { Route } from "../http/call.ts";
 import { heartbeat, leave, settle } from "./consumers.ts";
+import { explain, overview, subscribers, waitingLanes } from "./observe.ts";
 import { health, openapi } from "./open.ts";
 import {
   collect,
@@ -42,6 +43,10 @@ export const routes: { [Id in OperationId]: Route<(typeof operations)[Id]> } = {
   resetOffset,
   leases,
   releaseLease,
+  explain,
+  waitingLanes,
+  subscribers,
+  overview,
   deadLetters,
   redrive,
   purgeDeadLetters,

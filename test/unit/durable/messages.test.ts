@@ -46,6 +46,23 @@ describe("listMessages", () => {
     expect(ids(messages)).toEqual(["b0", "b1"]);
   });
 
+  test("last: the end of the topic, or of a partition, and where who follows goes on", async () => {
+    const bench = new Bench();
+    await bench.call("putTopic", { topic: "t", settings: {} });
+    expect(await bench.call("listMessages", { ...list, last: 2 })).toEqual({ messages: [], next: null });
+    const offsets = await bench.publish("t", [...numbered(3, "a", "a"), ...numbered(3, "b", "b")]);
+    const end = await bench.call("listMessages", { ...list, limit: 1, last: 4 });
+    expect(ids(end.messages)).toEqual(["a2", "b0", "b1", "b2"]);
+    expect(end.next).toBe(offsets[5]);
+    const ofA = await bench.call("listMessages", { ...list, partitionKey: "a", last: 2 });
+    expect([ids(ofA.messages), ofA.next]).toEqual([["a1", "a2"], offsets[2]]);
+    const all = await bench.call("listMessages", { ...list, last: 100 });
+    expect(all).toEqual({ messages: (await bench.call("listMessages", list)).messages, next: offsets[5] });
+    await bench.publish("t", numbered(1, "a", "new"));
+    const followed = await bench.call("listMessages", { ...list, after: Number(end.next) });
+    expect([ids(followed.messages), followed.next]).toEqual([["new0"], null]);
+  });
+
   test("an unknown topic is not found, an empty one is empty", async () => {
     const bench = new Bench();
     expect(await bench.failure("listMessages", list)).toBe("not-found");
@@ -70,6 +87,37 @@ describe("getMessage", () => {
     expect((await bench.call("listMessages", list)).messages).toHaveLength(2);
     const message = await bench.call("getMessage", { topic: "t", id: "m0", partitionKey: "k" });
     expect(message).toMatchObject({ offset: published, targetGroup: null });
+  });
+
+  test("an offset says which of several: dead letters of each group, redriven copies", async () => {
+    const bench = new Bench();
+    const [published = 0] = await bench.publish("t", numbered(2));
+    const named = { id: "m0", partitionKey: "k" };
+    for (const group of ["g", "h"]) {
+      const [m0] = await bench.take("t", group, { maxMessages: 1 });
+      await bench.settle("t", group, m0 ? [m0] : [], { action: "reject", reason: `no use to ${group}` });
+    }
+    await bench.advance(10);
+    const letters = (await bench.call("listMessages", { ...list, topic: "t_dlq" })).messages;
+    expect(letters).toHaveLength(2);
+    for (const letter of letters) {
+      const read = { ...named, topic: "t_dlq", offset: letter.offset };
+      expect(await bench.call("getMessage", read)).toEqual({ ...letter, body: '{"n":0}' });
+    }
+    await bench.call("redrive", { topic: "t", ids: null, group: null, limit: null });
+    const { messages, next } = await bench.call("listMessages", { ...list, last: 2 });
+    for (const { offset, targetGroup } of messages) {
+      const read = { ...named, topic: "t", offset };
+      expect(await bench.call("getMessage", read)).toMatchObject({ offset, targetGroup });
+    }
+    const wrong = [0, published + 1, Number(next) + 1];
+    for (const offset of wrong) {
+      expect(await bench.failure("getMessage", { ...named, topic: "t", offset })).toBe("not-found");
+    }
+    const ofM1 = { id: "m1", partitionKey: "k", topic: "t", offset: published };
+    expect(await bench.failure("getMessage", ofM1)).toBe("not-found");
+    const otherKey = { id: "m0", partitionKey: "other", topic: "t", offset: published };
+    expect(await bench.failure("getMessage", otherKey)).toBe("not-found");
   });
 
   test("what is not there is not found", async () => {

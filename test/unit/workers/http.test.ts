@@ -97,8 +97,8 @@ describe("queries", () => {
       after: 7,
       limit: 100,
     });
-    expect(readQuery(schema, "")).toEqual({ after: 0, limit: 100 });
-    expect(readQuery(schema, "?&limit=1&")).toEqual({ after: 0, limit: 1 });
+    expect(readQuery(schema, "")).toEqual({ limit: 100 });
+    expect(readQuery(schema, "?&limit=1&")).toEqual({ limit: 1 });
   });
 
   test.each([

@@ -1,0 +1,199 @@
+import type { Blocker, Explained, OwnState } from "./explain.ts";
+
+/** The explanation in one or two sentences: the cause, and what happens next. */
+
+/** What is known of the group beside the explanation. */
+export interface SummaryTerms {
+  /** null: no limit. */
+  maxAttempts: number | null;
+  /** Whether a message out of attempts becomes a dead letter; else it is dropped. */
+  deadLetters: boolean;
+}
+
+/** Nothing more comes of the message. Fields that the state does not name are absent. */
+export type Ended =
+  | { state: "settled" | "not-found" }
+  | { state: "dead-lettered"; deadLetter: { failedAtMs: number; attempts: number; reason: string } }
+  | { state: "other-group"; targetGroup: string };
+
+/** Reasons are up to a thousand characters: the field beside the summary has all of them. */
+const MAX_REASON_SHOWN = 200;
+
+export function summaryOfEnded(ended: Ended): string {
+  switch (ended.state) {
+    case "settled":
+      return "Settled for this group: it was acknowledged, dropped, skipped or too old, and is not delivered again.";
+    case "not-found":
+      return "The topic has no such message: it was never published, or it was deleted or collected since.";
+    case "dead-lettered": {
+      const { failedAtMs, attempts, reason } = ended.deadLetter;
+      const after = `after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
+      return `Became a dead letter at ${timeText(failedAtMs)} ${after}${becauseOf(reason)}. A redrive delivers it again.`;
+    }
+    case "other-group":
+      return `A redriven message that only group ${ended.targetGroup} receives.`;
+  }
+}
+
+export function summaryOf(explained: Explained, terms: SummaryTerms): string {
+  const { state, blockers } = explained;
+  switch (state) {
+    case "deliverable": {
+      const { lease, changesHands } = explained;
+      const who =
+        lease && !changesHands
+          ? `the next receive of ${lease.subscriber}, which holds the partition,`
+          : "the next receive of any subscriber that may have one more partition";
+      return `It can be delivered now: ${who} gets it.`;
+    }
+    case "waiting":
+      return waitingText(blockers, terms);
+    case "expired":
+      return "Older than the topic keeps messages: it is not delivered any more.";
+    case "being-dead-lettered":
+      return dyingText(explained, terms);
+    default:
+      return withHindrance(ownText(explained, terms), blockers);
+  }
+}
+
+function ownText(own: OwnState, terms: SummaryTerms): string {
+  const until = timeText(own.untilMs);
+  switch (own.state) {
+    case "in-flight":
+      return `${deliveredText(own, terms)}; ${lapseText(own, terms)}`;
+    case "backing-off":
+      return `${attemptText(own, terms)} failed${becauseOf(own.reason)}; it comes again at ${until}.`;
+    case "postponed":
+      return `Postponed by a consumer; it comes again at ${until}, and what is behind it in its partition waits for it.`;
+    default:
+      return `Published with a delay; it is due at ${until}.`;
+  }
+}
+
+function lapseText({ attempt, untilMs }: OwnState, { maxAttempts, deadLetters }: SummaryTerms): string {
+  const at = timeText(untilMs);
+  if (maxAttempts === null || (attempt ?? 0) < maxAttempts)
+    return `unless it settles, it comes again at ${at}.`;
+  return deadLetters
+    ? `unless it settles, it becomes a dead letter at ${at}.`
+    : `unless it settles, it is dropped at ${at}.`;
+}
+
+function deliveredText(own: OwnState, terms: SummaryTerms): string {
+  return `Delivered to ${own.subscriber} (${attemptText(own, terms).toLowerCase()})`;
+}
+
+function attemptText({ attempt }: OwnState, { maxAttempts }: SummaryTerms): string {
+  return maxAttempts === null ? `Attempt ${attempt ?? 0}` : `Attempt ${attempt ?? 0} of ${maxAttempts}`;
+}
+
+function dyingText({ reason, blockers }: Explained, terms: SummaryTerms): string {
+  const [first] = blockers;
+  const ends = terms.deadLetters ? "becomes a dead letter" : "is dropped";
+  if (first?.kind === "group-paused")
+    return `Out of attempts${becauseOf(reason)}. The group is paused: it ${ends} once the group is resumed.`;
+  const failed = `It failed for the last time${becauseOf(reason)}`;
+  return first ? `${failed}. ${blockerText(first, terms)}` : `${failed}; its dead letter is being written.`;
+}
+
+/** The own state is the cause; what would hold the message afterwards is worth a sentence if it is for good. */
+function withHindrance(text: string, blockers: readonly Blocker[]): string {
+  const [first] = blockers;
+  if (first?.kind === "group-paused")
+    return `${text} But the group is paused: nothing is delivered until it is resumed.`;
+  if (first?.kind === "no-subscriber") return `${text} But the group has no live subscriber to receive it.`;
+  return text;
+}
+
+/** What says most comes first: whoever is behind a message asks about that one next. */
+const BY_WEIGHT: readonly Blocker["kind"][] = [
+  "group-paused",
+  "log-unavailable",
+  "no-subscriber",
+  "message",
+  "in-flight-limit",
+  "failed-limit",
+  "nobody-asking",
+  "lease",
+  "share",
+  "unread",
+];
+
+function waitingText(blockers: readonly Blocker[], terms: SummaryTerms): string {
+  const [first, second] = blockers.toSorted((a, b) => BY_WEIGHT.indexOf(a.kind) - BY_WEIGHT.indexOf(b.kind));
+  if (!first) return "It waits.";
+  const cause = blockerText(first, terms);
+  return second ? `${cause} Besides: ${blockerText(second, terms)}` : cause;
+}
+
+function blockerText(blocker: Blocker, terms: SummaryTerms): string {
+  switch (blocker.kind) {
+    case "group-paused":
+      return "The group is paused: nothing is delivered until it is resumed.";
+    case "log-unavailable":
+      return `The message log cannot be read; it is tried again at ${timeText(blocker.untilMs)}.`;
+    case "no-subscriber":
+      return "The group has no live subscriber: it is delivered when one receives.";
+    case "nobody-asking":
+      return blocker.subscribers === 1
+        ? "The one live subscriber has no receive open: it is delivered when one asks."
+        : `None of the ${blocker.subscribers} live subscribers has a receive open: it is delivered when one asks.`;
+    case "lease":
+      return `Its partition is held by ${blocker.subscriber}, which does not ask for messages; unless it does, the partition is free at ${timeText(blocker.expiresAtMs)}.`;
+    case "share":
+      return shareText(blocker);
+    case "message":
+      return `Waits behind the message at offset ${blocker.offset}, ${beforeText(blocker, terms)}`;
+    case "in-flight-limit":
+      return roomText(blocker);
+    case "failed-limit":
+      return "So many failed messages wait in its partition or group that no new ones are delivered until some of them settle.";
+    case "unread":
+      return "Dispatch has not read so far in the log; the next receives read on.";
+  }
+}
+
+function shareText({ subscriber, untilMs }: Extract<Blocker, { kind: "share" }>): string {
+  if (subscriber === null) return "No subscriber that asks may take another partition by its fair share.";
+  const when = untilMs === null ? "" : `, at the latest at ${timeText(untilMs)}`;
+  return `By fair share ${subscriber} must give the partition up; another gets it once the deliveries under way settle${when}.`;
+}
+
+function roomText(blocker: Extract<Blocker, { kind: "in-flight-limit" }>): string {
+  const { inFlight, limit, before, untilMs } = blocker;
+  const first = before === 0 ? "" : `, and ${before} more ${before === 1 ? "goes" : "go"} before it`;
+  const next =
+    untilMs === null
+      ? "it follows when they settle"
+      : `it follows when one settles, or from ${timeText(untilMs)}`;
+  return `Its partition has ${inFlight} of at most ${limit} deliveries under way${first}; ${next}.`;
+}
+
+function beforeText(own: OwnState, terms: SummaryTerms): string {
+  const until = timeText(own.untilMs);
+  switch (own.state) {
+    case "in-flight":
+      return `which was delivered to ${own.subscriber} (${attemptText(own, terms).toLowerCase()}) until ${until}.`;
+    case "backing-off":
+      return `which failed${becauseOf(own.reason)} and comes again at ${until}.`;
+    case "postponed":
+      return `which was postponed until ${until}.`;
+    case "being-dead-lettered":
+      return `which failed for the last time${becauseOf(own.reason)} and is about to end.`;
+    case "deliverable":
+      return "which can be delivered now and goes first.";
+    default:
+      return "which waits itself and goes first.";
+  }
+}
+
+function becauseOf(reason: string): string {
+  if (reason === "") return "";
+  const chars = [...reason];
+  return `: "${chars.length > MAX_REASON_SHOWN ? `${chars.slice(0, MAX_REASON_SHOWN).join("")}…` : reason}"`;
+}
+
+function timeText(atMs: number | null): string {
+  return atMs === null ? "no known time" : new Date(atMs).toISOString();
+}

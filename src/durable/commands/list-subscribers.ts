@@ -1,0 +1,66 @@
+import { MAX_PARTITIONS_SHOWN } from "../../core/limits.ts";
+import { shares } from "../../core/share.ts";
+import type { GroupRef, SubscribersReply } from "../../protocol/tenant-calls.ts";
+import type { GroupState, Subscriber } from "../group-state.ts";
+import { heldPartitions } from "../held-partitions.ts";
+import type { Tenant } from "../tenant.ts";
+
+/** Partitions shown in one reply: with the longest keys they are some 10 MB, which a call may carry. */
+const MAX_PARTITIONS_IN_ALL = 10_000;
+
+/**
+ * Live subscribers in order of their names, from memory: nothing is read from the log. The dead are reaped first, as
+ * dispatch would. Where there are more than a hundred of them, fewer partitions of each are shown.
+ */
+export async function subscribers(tenant: Tenant, input: GroupRef): Promise<SubscribersReply> {
+  const group = await tenant.groupOrFail(input.topic, input.group);
+  return tenant.change(group, (nowMs) => {
+    const asking = tenant.askingSubscribers(group, nowMs);
+    const live = [...group.subscribers.values()].sort((a, b) => (a.subscriber < b.subscriber ? -1 : 1));
+    const fitting = Math.floor(MAX_PARTITIONS_IN_ALL / Math.max(1, live.length));
+    const maxPartitions = Math.min(MAX_PARTITIONS_SHOWN, Math.max(1, fitting));
+    const input = group.shareInput(asking);
+    let held = 0;
+    for (const lanes of input.heldLanes.values()) held += lanes;
+    return {
+      subscribers: live.map((each) => viewOf(group, each, asking.has(each.subscriber), maxPartitions, nowMs)),
+      share: shares(input).share,
+      busyLanes: input.busyLanes,
+      freeLanes: input.busyLanes - held,
+    };
+  });
+}
+
+function viewOf(
+  group: GroupState,
+  { subscriber, beatAtMs, expiresAtMs }: Subscriber,
+  asking: boolean,
+  maxPartitions: number,
+  nowMs: number,
+): SubscribersReply["subscribers"][number] {
+  const { partitions, partitionsHeld } = heldPartitions(group, subscriber);
+  return {
+    subscriber,
+    asking,
+    lanes: partitionsHeld,
+    busyLanes: group.index.busyOf(subscriber).size,
+    inFlight: countInFlightOf(group, subscriber, nowMs),
+    partitions: partitions.slice(0, maxPartitions).sort(),
+    lastSeenAt: beatAtMs,
+    expiresAt: expiresAtMs,
+  };
+}
+
+/** Deliveries that the subscriber has, also in lanes that it does not own any more. */
+function countInFlightOf(group: GroupState, subscriber: string, nowMs: number): number {
+  let count = 0;
+  for (const { runs, exceptions } of group.index.lanesDeliveringTo(subscriber)) {
+    for (const run of runs) {
+      if (run.subscriber === subscriber && run.visibleUntilMs > nowMs) count += run.messages.length;
+    }
+    for (const { state, subscriber: holder, atMs } of exceptions) {
+      if (state === "inFlight" && holder === subscriber && atMs > nowMs) count += 1;
+    }
+  }
+  return count;
+}

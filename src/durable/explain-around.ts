@@ -1,0 +1,85 @@
+import type { LaneShares, Surroundings } from "../core/explain.ts";
+import type { Lane } from "../core/lane.ts";
+import { ASKING_GRACE_MS } from "../core/limits.ts";
+import { dispatchRules, drainEndAtMs, planHandOvers } from "../core/plan-take.ts";
+import { mayTake, type ShareInput } from "../core/share.ts";
+import type { WalkRules } from "../core/walk.ts";
+import type { GroupState } from "./group-state.ts";
+import type { Tenant } from "./tenant.ts";
+
+/**
+ * What decides beside the lanes, at one instant. Inside `Tenant.change`, so that what time did is done; changes
+ * nothing. Cost: that of planning one take.
+ */
+export function surroundingsOf(
+  tenant: Tenant,
+  group: GroupState,
+  logRetryAtMs: number | null,
+  nowMs: number,
+): Surroundings {
+  const { paused } = group.record.settings;
+  const rules = dispatchRules(group.index, group.activeRules(nowMs));
+  const asking = tenant.askingSubscribers(group, nowMs);
+  return {
+    paused,
+    logRetryAtMs,
+    deadLetterRetryAtMs: group.deadLetterRetryAtMs,
+    rules,
+    ...subscriberEnds(tenant, group, asking),
+    shares: paused || asking.size === 0 ? NO_SHARES : sharesOf(group, asking, rules),
+    idleLeaseMs: 2 * group.record.settings.leaseDurationMs,
+    lanesChangeAtMs: group.index.nextChangeAtMs,
+  };
+}
+
+const NO_SHARES: LaneShares = { freed: new Set(), draining: new Map(), someMayTake: true };
+
+function subscriberEnds(
+  tenant: Tenant,
+  group: GroupState,
+  asking: ReadonlySet<string>,
+): Pick<Surroundings, "expiresAtMs" | "liveUntilMs" | "askingUntilMs"> {
+  const expiresAtMs = new Map<string, number>();
+  const askingUntilMs = new Map<string, number>();
+  for (const { subscriber, expiresAtMs: endMs, askingUntilMs: untilMs } of group.subscribers.values()) {
+    expiresAtMs.set(subscriber, endMs);
+    if (asking.has(subscriber)) askingUntilMs.set(subscriber, Math.min(untilMs, endMs));
+  }
+  const liveUntilMs = new Map(expiresAtMs);
+  const { leaseDurationMs } = group.record.settings;
+  // A receive that waits asks and is a heartbeat, the last time when it ends.
+  for (const { input, deadlineAtMs } of tenant.waiters.of(group.key)) {
+    const later = (ends: Map<string, number>, afterMs: number): void => {
+      ends.set(input.subscriber, Math.max(ends.get(input.subscriber) ?? 0, deadlineAtMs + afterMs));
+    };
+    later(liveUntilMs, leaseDurationMs);
+    later(askingUntilMs, Math.min(ASKING_GRACE_MS, leaseDurationMs));
+  }
+  return { expiresAtMs, liveUntilMs, askingUntilMs };
+}
+
+function sharesOf(group: GroupState, asking: ReadonlySet<string>, rules: WalkRules): LaneShares {
+  const { drainingSince } = group;
+  const { leaseDurationMs } = group.record.settings;
+  const input = group.shareInput(asking);
+  const plan = planHandOvers(group.index, input, rules, { sinceMs: drainingSince, leaseDurationMs });
+  const freed = new Set(plan.freed);
+  const draining = new Map<Lane, number | null>();
+  for (const lane of plan.draining) {
+    if (!freed.has(lane)) draining.set(lane, drainEndAtMs(drainingSince.get(lane), leaseDurationMs, rules));
+  }
+  return { freed, draining, someMayTake: someMayTake(input, freed) };
+}
+
+/** Who holds the fewest lanes may take one more, if anybody may. */
+function someMayTake(input: ShareInput, freed: ReadonlySet<Lane>): boolean {
+  const heldLanes = new Map(input.heldLanes);
+  for (const { lease } of freed) {
+    if (lease) heldLanes.set(lease.subscriber, (heldLanes.get(lease.subscriber) ?? 0) - 1);
+  }
+  let fewest: string | null = null;
+  for (const name of input.asking) {
+    if (fewest === null || (heldLanes.get(name) ?? 0) < (heldLanes.get(fewest) ?? 0)) fewest = name;
+  }
+  return fewest !== null && mayTake({ ...input, heldLanes }, fewest) > 0;
+}
