@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { GIVE_BACK } from "../../../src/client/consumer.ts";
+import { consuming, done, held } from "./consuming.ts";
+import { hang, json, problem, type Sent } from "./wire.ts";
+
+describe("pulling", () => {
+  test("asks with the group's visibility timeout, as one subscriber of a name of its own", async () => {
+    const { role, time, stop, start } = consuming({ handler: () => {} });
+    role.settings = { visibilityTimeoutMs: 7000, leaseDurationMs: 5000 };
+    const work = start();
+    await time.settle();
+    expect(role.wire.sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/tenants/demo/topics/t/groups/g",
+      "POST /v1/tenants/demo/topics/t/groups/g/receive",
+    ]);
+    expect(role.wire.sent[1]?.json).toEqual({
+      subscriber: expect.stringMatching(/^client-[0-9a-f-]{36}$/),
+      maxMessages: 10,
+      waitMs: 20_000,
+      visibilityTimeoutMs: 7000,
+    });
+    stop.abort();
+    expect(await work).toEqual(done);
+  });
+
+  test("a group that does not exist yet has the defaults, and the user's choice comes first", async () => {
+    const { role, time, stop, start } = consuming({
+      handler: () => {},
+      visibilityTimeoutMs: 2000,
+      subscriber: "me",
+    });
+    role.trouble = (_, kind) => (kind === "settings" ? problem(404, "not-found") : undefined);
+    const work = start();
+    await time.settle();
+    expect(role.wire.sent[1]?.json).toMatchObject({ subscriber: "me", visibilityTimeoutMs: 2000 });
+    stop.abort();
+    expect(await work).toEqual(done);
+  });
+
+  test("never holds more than its concurrency, and asks only for what there is room for", async () => {
+    const { handler, running, of } = held();
+    const { role, time, stop, start } = consuming({ handler, concurrency: 3 });
+    role.publish(...["a", "b", "c", "d", "e"].map((id) => ({ id })));
+    const work = start();
+    await time.advance(100);
+    expect(running()).toEqual(["a", "b", "c"]);
+    expect(role.receives.map(({ maxMessages }) => maxMessages)).toEqual([3]);
+    of("b").end();
+    await time.advance(100);
+    expect(running()).toEqual(["a", "b", "c", "d"]);
+    expect(role.receives.at(-1)).toMatchObject({ maxMessages: 1 });
+    stop.abort();
+    for (const id of ["a", "c", "d"]) of(id).end();
+    expect(await work).toEqual(done);
+    expect(role.decisions.sort()).toEqual(["ack a", "ack b", "ack c", "ack d"]);
+  });
+
+  test("waits a moment for more room while handlers run, and not longer", async () => {
+    const { handler, of } = held();
+    const { role, time, stop, start } = consuming({ handler, concurrency: 20 });
+    role.publish(...Array.from({ length: 20 }, (_, i) => ({ id: `m${i}` })));
+    const work = start();
+    await time.settle();
+    of("m0").end();
+    await time.advance(2);
+    for (let i = 1; i < 4; i++) of(`m${i}`).end();
+    await time.advance(3);
+    expect(role.receives.map(({ maxMessages }) => maxMessages)).toEqual([20, 4]);
+    stop.abort();
+    for (let i = 4; i < 20; i++) of(`m${i}`).end();
+    expect(await work).toEqual(done);
+  });
+
+  test("asks for no more while the server takes no settlements", async () => {
+    const { role, time, stop, start } = consuming({ handler: () => {}, concurrency: 5, drainMs: 0 });
+    role.publish(...Array.from({ length: 1000 }, (_, i) => ({ id: `m${i}` })));
+    role.trouble = (_, kind) => (kind === "settle" ? hang() : undefined);
+    const work = start();
+    await time.advance(1000);
+    const taken = 1000 - role.due.length;
+    expect(taken).toBeGreaterThan(100);
+    expect(taken).toBeLessThanOrEqual(5 + 100 + 5);
+    stop.abort();
+    await time.advance(20_000);
+    expect(await work).toEqual(done);
+  });
+
+  test("an empty answer that came at once is not asked for again at once", async () => {
+    const { role, time, stop, start } = consuming({ handler: () => {} });
+    role.trouble = (_, kind) =>
+      kind === "receive" ? json({ deliveries: [], partitions: [], partitionsHeld: 0 }) : undefined;
+    const work = start();
+    await time.advance(1000);
+    const asked = role.wire.sent.filter(({ path }) => path.endsWith("/receive")).length;
+    expect(asked).toBeGreaterThan(5);
+    expect(asked).toBeLessThan(12);
+    stop.abort();
+    expect(await work).toEqual(done);
+  });
+});
+
+describe("turns", () => {
+  const kinds = (sent: readonly Sent[], end: string) => sent.filter(({ path }) => path.endsWith(end));
+
+  test("a failed message does not keep back the ones behind it", async () => {
+    const { handler, of, running } = held();
+    const { role, time, stop, start } = consuming({ handler });
+    role.publish(
+      { id: "a", partitionKey: "p" },
+      { id: "b", partitionKey: "p" },
+      { id: "x", partitionKey: "q" },
+    );
+    const work = start();
+    await time.settle();
+    expect(running()).toEqual(["a", "x"]);
+    of("a").fail(new Error("bad"));
+    await time.settle();
+    expect(running()).toEqual(["a", "x", "b"]);
+    stop.abort();
+    of("b").end();
+    of("x").end();
+    expect(await work).toEqual(done);
+    expect(role.decisions.sort()).toEqual(["ack b", "ack x", "nack a"]);
+  });
+
+  test("what waits behind a postponed message is postponed for as long", async () => {
+    const { handler, of, running } = held();
+    const { role, time, stop, start } = consuming({ handler });
+    role.publish(
+      { id: "a", partitionKey: "p" },
+      { id: "b", partitionKey: "p" },
+      { id: "x", partitionKey: "q" },
+    );
+    const work = start();
+    await time.settle();
+    void of("a").message.postpone(5000);
+    await time.advance(1000);
+    of("a").end();
+    await time.settle();
+    expect(running()).toEqual(["a", "x"]);
+    expect(role.settlements).toMatchObject([
+      { receipt: "a", action: "postpone", delayMs: 5000 },
+      { receipt: "b", action: "postpone", delayMs: 4000 },
+    ]);
+    // The partition is free for what comes next.
+    role.publish({ id: "c", partitionKey: "p" });
+    await time.settle();
+    expect(running()).toContain("c");
+    expect(kinds(role.wire.sent, "/receive").length).toBeGreaterThan(1);
+    stop.abort();
+    of("c").end();
+    of("x").end();
+    expect(await work).toEqual(done);
+  });
+
+  test("nothing overtakes a message that is to be given back", async () => {
+    const seen: string[] = [];
+    const { role, time, stop, start } = consuming({
+      handler: ({ id }) => {
+        seen.push(id);
+        return id === "a" ? GIVE_BACK : undefined;
+      },
+    });
+    role.publish(
+      { id: "a", partitionKey: "p" },
+      { id: "b", partitionKey: "p" },
+      { id: "x", partitionKey: "q" },
+    );
+    const work = start();
+    await time.advance(1000);
+    expect(seen).toEqual(["a", "x"]);
+    stop.abort();
+    expect(await work).toEqual(done);
+    expect(role.decisions).toEqual(["ack x"]);
+    expect(role.left).toBe(1);
+  });
+});
