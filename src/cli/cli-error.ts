@@ -1,0 +1,18 @@
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+
+/** A run that cannot go on, in words for its user: what is wrong, and what to do next. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly exitCode: ExitCode;
+  readonly hint: string | null;
+
+  constructor(message: string, exitCode: ExitCode, hint: string | null = null) {
+    super(message);
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}
+
+export function usageError(message: string, hint: string | null = null): CliError {
+  return new CliError(message, EXIT.usage, hint);
+}

@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import type { Cli } from "../cli.ts";
+import { usageError } from "../cli-error.ts";
+import { offsetFlag } from "../durations.ts";
+import { explanationText } from "../explanation-text.ts";
+import { idFlag, keyFlag } from "../name-flags.ts";
+
+interface Flags {
+  key: string;
+  id?: string;
+  offset?: number;
+}
+
+/** Why a message is, or is not, being delivered. */
+export function explain(cli: Cli): Command {
+  return cli
+    .command("explain <topic> <group>", {
+      summary: "why a message is, or is not, being delivered",
+      about:
+        "By the rules of dispatch itself. A message that does not exist is an answer as well (state not-found, exit code 0).",
+      examples: [
+        ["explain orders billing --key order-1 --id order-1/created", "one message, for one group"],
+        ["explain orders billing --key order-1 --offset 218137900000000 --json", "its state for a script"],
+        ["waiting orders billing", "where to begin: every lane that waits"],
+      ],
+    })
+    .requiredOption("--key <key>", "its partition key", keyFlag)
+    .option("--id <id>", "its ID", idFlag)
+    .option("--offset <offset>", "in place of --id: its offset", offsetFlag)
+    .action(
+      cli.action<Flags>(async (run, [topic = "", group = ""], { key, id, offset }) => {
+        if ((id === undefined) === (offset === undefined))
+          throw usageError("give exactly one of --id and --offset");
+        const explanation = await run.fairlane.admin.explain(topic, group, { partitionKey: key, id, offset });
+        await run.out.result(explanation, () => explanationText(run.out, explanation, run.nowMs));
+      }),
+    );
+}
