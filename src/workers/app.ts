@@ -7,12 +7,13 @@ import { handle, readyServices } from "./http/handle.ts";
 import { failureOf, problemResponse } from "./http/problem-response.ts";
 import { requestIdOf } from "./http/request-id.ts";
 import { routes } from "./routes/routes.ts";
+import { PAGE_PATHS, servePage } from "./routes/ui.ts";
 
 type AppContext = Context<{ Bindings: Env }>;
 
 /**
- * The HTTP side of the Worker: each operation of the API at its path. `servicesFor` says what its routes work with,
- * by the bindings that a request comes with.
+ * The HTTP side of the Worker: each operation of the API at its path, and the dashboard. `servicesFor` says what its
+ * routes work with, by the bindings that a request comes with.
  */
 export function makeApp(servicesFor: (env: Env) => ServicesOutcome = servicesOf): Hono<{ Bindings: Env }> {
   const app = new Hono<{ Bindings: Env }>();
@@ -26,6 +27,13 @@ export function makeApp(servicesFor: (env: Env) => ServicesOutcome = servicesOf)
         params: c.req.param(),
       }),
     );
+  }
+  for (const path of PAGE_PATHS) {
+    app.get(path, (c) => {
+      const requestId = requestIdOf(c.req.raw.headers);
+      readyServices(servicesFor(c.env), requestId);
+      return servePage(path, c.req.raw.headers, requestId);
+    });
   }
   app.notFound((c) => noSuchCall(c, servicesFor(c.env)));
   app.onError((error, c) => {
@@ -62,6 +70,7 @@ function noSuchCall(c: AppContext, services: ServicesOutcome): Response {
 function methodsOf(path: string): string | null {
   const methods = new Set<string>();
   for (const [pattern, method] of PATTERNS) if (pattern.test(path)) methods.add(method);
+  if (PAGE_PATHS.includes(path)) methods.add("GET");
   if (methods.size === 0) return null;
   if (methods.has("GET")) methods.add("HEAD");
   return [...methods, "OPTIONS"].sort().join(", ");
