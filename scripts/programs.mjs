@@ -7,7 +7,7 @@ export const PROGRAMS = {
   test: ["scripts/test.ts"],
   "test:live": ["scripts/test.ts", "live"],
   "test:long": ["scripts/test.ts", "long"],
-  typecheck: ["node_modules/typescript/bin/tsc", "--noEmit"],
+  typecheck: ["scripts/typecheck.ts"],
   lint: ["node_modules/@biomejs/biome/bin/biome", "check"],
   format: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"],
   "schema:object": ["scripts/embed-schema.ts"],
@@ -15,4 +15,19 @@ export const PROGRAMS = {
   gateway: ["scripts/gateway.ts"],
   schema: ["scripts/schema.ts"],
   "lint:shards": ["scripts/lint-shards.ts"],
+  build: ["scripts/build.ts"],
+  prepack: ["scripts/build.ts"],
+  fairlane: ["src/cli/main.ts"],
 };
+
+/** Those that need the dashboard's module of the Worker, which is not kept in the repository. */
+export const NEED_PAGE = new Set([
+  "start",
+  "demo",
+  "bench",
+  "test",
+  "test:live",
+  "test:long",
+  "test:vitess",
+  "typecheck",
+]);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installFits } from "./install-fits.mjs";
-import { PROGRAMS } from "./programs.mjs";
+import { NEED_PAGE, PROGRAMS } from "./programs.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
@@ -70,12 +70,21 @@ const fits = installFits(
 );
 if (!fits || !existsSync(pinnedNode)) install();
 
+if (NEED_PAGE.has(command)) {
+  const built = spawnSync(pinnedNode, [join(root, "scripts/build.ts"), "page"], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  if (built.status !== 0) refuse("the dashboard does not build: see above");
+}
+
 /** Programs that serve until they are ended. */
 const isServer = command === "start" || command === "gateway";
 
 // The IPC channel tells the server that this process is gone, even when it was killed outright.
 const child = spawn(pinnedNode, [join(root, program[0]), ...program.slice(1), ...rest], {
-  cwd: root,
+  // The command line takes paths as its user writes them.
+  cwd: command === "fairlane" ? process.cwd() : root,
   stdio: isServer ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
   env: {
     ...process.env,

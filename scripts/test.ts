@@ -14,7 +14,8 @@ interface Step {
   env?: Readonly<Record<string, string>>;
 }
 
-const TYPECHECK: Step = { name: "typecheck", command: ["node_modules/typescript/bin/tsc", "--noEmit"] };
+const BUILD: Step = { name: "build", command: ["scripts/build.ts"] };
+const TYPECHECK: Step = { name: "typecheck", command: ["scripts/typecheck.ts"] };
 const LINT: Step = {
   name: "lint and format",
   command: ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings"],
@@ -37,6 +38,7 @@ const STEPS = new Map<string, readonly Step[]>([
   [
     "all",
     [
+      BUILD,
       TYPECHECK,
       LINT,
       SCHEMA,
@@ -46,9 +48,9 @@ const STEPS = new Map<string, readonly Step[]>([
       VITESS,
     ],
   ],
-  ["live", [vitest("live", ["live"])]],
+  ["live", [BUILD, vitest("live", ["live"])]],
   ["vitess", [VITESS]],
-  ["long", [vitest("long", ["node", "workerd", "live", "vitess"], LONG)]],
+  ["long", [BUILD, vitest("long", ["node", "workerd", "live", "vitess"], LONG)]],
 ]);
 
 /** The tests of some projects of vitest.config.ts, with a report for the totals. */

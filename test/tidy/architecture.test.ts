@@ -9,6 +9,8 @@ const MANIFEST = "package.json";
 const PORTS = "src/durable/ports.ts";
 /** What the variables say of the log: the Worker, the object and the local server read it. */
 const LOG_CONFIG = "src/log/log-config.ts";
+/** The dashboard as the Worker serves it, made by the build. */
+const PAGE = "src/dashboard/assets.generated.ts";
 
 interface Rule {
   /** The part that the rule is for: a folder, or one file. */
@@ -42,16 +44,23 @@ const RULES: readonly Rule[] = [
   // The entry exports the object's classes, as the platform wants it.
   {
     of: "src/workers/index.ts",
-    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG, "src/workers/", "src/durable/"],
+    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG, PAGE, "src/workers/", "src/durable/"],
   },
   { of: "src/workers/compose.ts", values: ["src/core/", "src/protocol/", "src/log/", "src/workers/"] },
   {
     of: "src/workers/",
-    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG],
+    values: ["src/core/", "src/protocol/", CONTRACT, LOG_CONFIG, PAGE],
     types: ["src/durable/"],
   },
-  { of: "src/client/", values: ["src/core/", "src/protocol/"] },
+  // Its users install no schema library: of the protocol they get the types, and what is small and pure.
+  {
+    of: "src/client/",
+    values: ["src/core/", "src/protocol/base64.ts", "src/protocol/utf8.ts"],
+    types: ["src/protocol/"],
+  },
   { of: "src/cli/", values: ["src/core/", "src/protocol/", "src/client/"] },
+  // What is built of it is text to the Worker.
+  { of: "src/dashboard/", values: ["src/client/"], types: ["src/protocol/"] },
   { of: "src/splitting/", values: ["src/core/", "src/protocol/", "src/client/"] },
   { of: "src/gateway/", values: ["src/core/"] },
   // The database is looked for before the server starts.

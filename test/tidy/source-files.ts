@@ -18,7 +18,7 @@ export function projectFiles(folder = "."): string[] {
 }
 
 export function sourceFiles(): string[] {
-  return projectFiles("src").filter((path) => path.endsWith(".ts"));
+  return projectFiles("src").filter((path) => /\.tsx?$/.test(path));
 }
 
 export function read(path: string): string {
