@@ -27,6 +27,7 @@ export function welcome(facts: WelcomeFacts): string {
   log       ${logShown(facts.log)}
   token     ${facts.token}
             every tenant and scope; kept in ${shown(facts.tokenPath)}
+  page      ${facts.url}/ui asks for the token; npx fairlane ui prints a link that has it
 
 Publish a message, receive it, and acknowledge it by its receipt:
 

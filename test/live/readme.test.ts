@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LocalServer, startLocalServer } from "../../src/local/local-server.ts";
@@ -64,6 +64,51 @@ describe("README.md, followed word by word", () => {
     }
   });
 
+  test("each line of the command line does what the README says", async () => {
+    const lines = blocks().filter(
+      ({ language, text }) => language === "sh" && text.startsWith("npx fairlane"),
+    );
+    const [shell] = lines;
+    expect(lines).toHaveLength(1);
+    const env = { ...process.env, FAIRLANE_URL: server.url, FAIRLANE_DATA: dataDir, NO_COLOR: "1" };
+    const printed = [];
+    for (const line of shell?.text.split("\n") ?? [])
+      printed.push((await run("bash", ["-c", line], { env })).stdout);
+    const [published, stats, explained] = printed;
+    expect(published).toContain("order-1/paid");
+    expect(stats).toContain("billing");
+    // The message before it is settled, and nobody receives.
+    expect(explained).toMatch(/no live subscriber|no receive open/);
+  });
+
+  test("its program is right in its types, as its users' compiler sees it", async () => {
+    const programs = blocks().filter(({ language }) => language === "ts");
+    expect(programs).toHaveLength(1);
+    const folder = mkdtempSync(join(tmpdir(), "fairlane-readme-types-"));
+    try {
+      writeFileSync(join(folder, "program.ts"), programs[0]?.text ?? "");
+      const paths = { fairlane: [resolve("src/client/fairlane.ts")] };
+      const compilerOptions = {
+        noEmit: true,
+        paths,
+        typeRoots: [resolve("node_modules/@types")],
+        types: ["node"],
+      };
+      writeFileSync(
+        join(folder, "tsconfig.json"),
+        JSON.stringify({
+          extends: resolve("examples/tsconfig.json"),
+          compilerOptions,
+          include: ["program.ts"],
+        }),
+      );
+      const { stdout } = await run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", folder]);
+      expect(stdout).toBe("");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   test("the npm scripts that it names exist", () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
       scripts: Record<string, string>;
@@ -74,7 +119,7 @@ describe("README.md, followed word by word", () => {
   });
 
   test("the paths that it names exist", () => {
-    const named = [...README.matchAll(/`((?:src|docs|schema)\/[\w./-]*)`/g)].map(
+    const named = [...README.matchAll(/`((?:src|docs|schema|examples)\/[\w./-]*)`/g)].map(
       ([, path]) => path as string,
     );
     expect(named.length).toBeGreaterThan(5);
