@@ -10,8 +10,16 @@ export interface Waiter {
   readonly settle: (outcome: { reply: TakeReply } | { error: unknown }) => void;
 }
 
+/** A receive in its first try: it does not wait yet, but may await the log. */
+export interface FirstTry {
+  readonly input: TakeInput;
+  /** Its subscriber left, or its sender went away: it must not be granted anything any more. */
+  isCalledOff: boolean;
+}
+
 /** Waiting receives by group, first come first served. Memory only: clients ask again. */
 export class Waiters {
+  private readonly firstTries = new Set<FirstTry>();
   private readonly byGroup = new Map<string, Set<Waiter>>();
   private readonly byTake = new Map<string, Waiter>();
   /** How many receives of each subscriber wait, by group. */
@@ -57,6 +65,29 @@ export class Waiters {
     return this.byGroup.has(groupName(ref));
   }
 
+  beginTry(input: TakeInput): FirstTry {
+    const begun = { input, isCalledOff: false };
+    this.firstTries.add(begun);
+    return begun;
+  }
+
+  endTry(begun: FirstTry): void {
+    this.firstTries.delete(begun);
+  }
+
+  /** Ends receives at once, whether they wait or are in their first try. */
+  callOff(ref: GroupRef, isMeant: (input: TakeInput) => boolean): void {
+    for (const waiter of this.of(ref)) {
+      if (!isMeant(waiter.input)) continue;
+      this.remove(waiter);
+      waiter.settle({ reply: NOTHING });
+    }
+    for (const begun of this.firstTries) {
+      const { topic, group } = begun.input;
+      if (topic === ref.topic && group === ref.group && isMeant(begun.input)) begun.isCalledOff = true;
+    }
+  }
+
   /** Groups in which somebody waits. */
   groups(): GroupRef[] {
     return [...this.byGroup.values()].flatMap((waiting) => {
@@ -89,6 +120,9 @@ export class Waiters {
     return expired;
   }
 }
+
+/** The reply to a receive that was called off. */
+export const NOTHING: TakeReply = { deliveries: [], grants: [], partitions: [], partitionsHeld: 0 };
 
 /** Also when the clock stepped back: nobody waits longer than it asked for from now. */
 export function hasEnded({ deadlineAtMs, input }: Waiter, nowMs: number): boolean {

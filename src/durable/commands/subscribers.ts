@@ -29,11 +29,8 @@ export async function heartbeat(
 /** Frees the subscriber's lanes and ends its deliveries; leaving twice, or unknown, is fine. */
 export async function leave(tenant: Tenant, input: SubscriberRef): Promise<null> {
   const group = await tenant.groupOrFail(input.topic, input.group);
-  for (const waiter of tenant.waiters.of(input)) {
-    if (waiter.input.subscriber !== input.subscriber) continue;
-    tenant.waiters.remove(waiter);
-    waiter.settle({ reply: { deliveries: [], grants: [], partitions: [], partitionsHeld: 0 } });
-  }
+  // Whatever a receive under way would be granted after this, nobody may be there to get.
+  tenant.waiters.callOff(input, ({ subscriber }) => subscriber === input.subscriber);
   tenant.change(group, (nowMs) => {
     giveBackDeliveries(group, deliveriesOf(group, input.subscriber), nowMs);
     if (group.subscribers.has(input.subscriber)) removeSubscriber(group, input.subscriber, nowMs);
@@ -57,13 +54,9 @@ function deliveriesOf(group: GroupState, subscriber: string): NamedDelivery[] {
   return named;
 }
 
-/** Ends a waiting take, and deliveries whose reply certainly did not leave the edge. */
+/** Ends a take, and deliveries whose reply certainly did not leave the edge. */
 export async function giveBack(tenant: Tenant, input: GiveBackInput): Promise<null> {
-  const waiter = tenant.waiters.find(input.takeId);
-  if (waiter) {
-    tenant.waiters.remove(waiter);
-    waiter.settle({ reply: { deliveries: [], grants: [], partitions: [], partitionsHeld: 0 } });
-  }
+  tenant.waiters.callOff(input, ({ takeId }) => takeId === input.takeId);
   const group = await tenant.group(input.topic, input.group);
   if (!group || input.receipts.length === 0) return null;
   const named = input.receipts.flatMap((text) => {

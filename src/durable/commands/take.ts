@@ -21,7 +21,7 @@ import { isReadDue, type ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
-import { hasEnded } from "../waiters.ts";
+import { hasEnded, NOTHING } from "../waiters.ts";
 import { giveBack } from "./subscribers.ts";
 
 /**
@@ -40,7 +40,15 @@ export async function take(tenant: Tenant, input: TakeInput): Promise<TakeReply>
     });
   }
   const newsBefore = tenant.wake.news;
-  const first = await tryTake(tenant, input, { readBefore: false, wanted: () => true });
+  const begun = tenant.waiters.beginTry(input);
+  const wanted = () => !begun.isCalledOff;
+  const first = await tryTake(tenant, input, { readBefore: false, wanted }).finally(() =>
+    tenant.waiters.endTry(begun),
+  );
+  if (begun.isCalledOff) {
+    if (first.reply) await returnReply(tenant, input, first.reply);
+    return NOTHING;
+  }
   if (first.reply) return first.reply;
   if (input.waitMs === 0) {
     if (first.error) throw first.error;
