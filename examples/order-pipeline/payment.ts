@@ -18,9 +18,9 @@ await fairlane.consume<Order>("orders", {
       { customer: order.customer, amount: order.total },
       message.signal,
     );
-    // Named for its cause. If this program dies before the message is acknowledged, the next try publishes the same.
+    // Named for its occasion. If this program dies before the message is acknowledged, the next try publishes the same.
     await fairlane.publish("payments", {
-      id: await messageId("payment", message.id),
+      id: await messageId(order.order, "paid"),
       partitionKey: message.partitionKey,
       body: { ...order, charge },
     });

@@ -91,7 +91,8 @@ export function withCommonFlags(command: Command): Command {
   });
 }
 
-function argumentTerm(argument: Argument): string {
+/** An argument as a usage line shows it. */
+export function argumentTerm(argument: Argument): string {
   const name = argument.variadic ? `${argument.name()}...` : argument.name();
   return argument.required ? `<${name}>` : `[${name}]`;
 }

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from "commander";
 import { FairlaneApiError } from "../client/fairlane.ts";
-import { Cli } from "./cli.ts";
+import { argumentTerm, Cli } from "./cli.ts";
 import { usageError } from "./cli-error.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { reportFailure, reportJson, reportText } from "./failure-report.ts";
@@ -23,8 +23,8 @@ export async function run(running: NodeJS.Process): Promise<ExitCode> {
 export class CommandLine {
   readonly #shell: Shell;
   readonly #cli: Cli;
-  /** Where to read on after wrong usage. */
-  #help = "";
+  /** What the arguments name. */
+  #named: NamedCommand | null = null;
 
   constructor(shell: Shell, interrupted: AbortSignal) {
     this.#shell = shell;
@@ -39,7 +39,7 @@ export class CommandLine {
   /** `argv` is without the program's own name. */
   async run(argv: readonly string[]): Promise<ExitCode> {
     const program = programOf(this.#cli);
-    this.#help = `${namedCommand(program, argv)} --help`;
+    this.#named = namedCommand(program, argv);
     configure(program, this.#shell);
     try {
       if (argv.length === 0) program.help();
@@ -56,10 +56,10 @@ export class CommandLine {
   async #fail(error: unknown, argv: readonly string[]): Promise<ExitCode> {
     const run = this.#cli.run;
     const out = run?.out ?? new Output(this.#shell, { json: asksForJson(argv), quiet: false });
-    const target = run?.knownTarget ?? null;
-    const report = reportFailure(this.#inOurWords(error), target, this.#shell.nowMs());
+    const failed = { target: run?.knownTarget ?? null, mayHaveChanged: run?.mayHaveChanged === true };
+    const report = reportFailure(this.#inOurWords(error), failed, this.#shell.nowMs());
     if (run && error instanceof FairlaneApiError && error.code === "not-found") {
-      report.hint ??= await similarTo(run);
+      report.hint ??= (await similarTo(run)) ?? (await rootHint(run));
     }
     // Whoever pressed Ctrl-C knows.
     if (out.json || report.exitCode !== EXIT.interrupted) out.failure(reportJson(report), reportText(report));
@@ -68,8 +68,31 @@ export class CommandLine {
 
   #inOurWords(error: unknown): unknown {
     if (!(error instanceof CommanderError)) return error;
-    return usageError(error.message.replace(/^error: /, "").replaceAll("\n", " "), `see: ${this.#help}`);
+    const { path = "fairlane", command = null } = this.#named ?? {};
+    const missing = command && MISSING_CODES.has(error.code) ? missingOf(command) : [];
+    if (missing.length > 1) {
+      return usageError(`missing: ${missing.join(", ")}`, `usage: ${path} ${usageOf(command as Command)}`);
+    }
+    return usageError(error.message.replace(/^error: /, "").replaceAll("\n", " "), `see: ${path} --help`);
   }
+}
+
+/** Commander names only the first that it misses. */
+const MISSING_CODES = new Set(["commander.missingArgument", "commander.missingMandatoryOptionValue"]);
+
+function missingOf(command: Command): string[] {
+  const absent = command.registeredArguments.filter(
+    ({ required }, index) => required && command.args[index] === undefined,
+  );
+  const unset = command.options.filter(
+    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
+  );
+  return [...absent.map((argument) => `<${argument.name()}>`), ...unset.map(({ flags }) => flags)];
+}
+
+function usageOf(command: Command): string {
+  const needed = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  return [...command.registeredArguments.map(argumentTerm), ...needed, "[options]"].join(" ");
 }
 
 /** Also of what stands below a command: an option that is wrong is reported like everything else. */
@@ -83,8 +106,14 @@ function configure(command: Command, shell: Shell): void {
   for (const sub of command.commands) configure(sub, shell);
 }
 
+interface NamedCommand {
+  /** With those above it. */
+  path: string;
+  command: Command;
+}
+
 /** The command that the arguments name, as far as they name one. */
-function namedCommand(program: Command, argv: readonly string[]): string {
+function namedCommand(program: Command, argv: readonly string[]): NamedCommand {
   const names = [program.name()];
   let command = program;
   for (const word of argv) {
@@ -93,7 +122,7 @@ function namedCommand(program: Command, argv: readonly string[]): string {
     names.push(word);
     command = sub;
   }
-  return names.join(" ");
+  return { path: names.join(" "), command };
 }
 
 function asksForJson(argv: readonly string[]): boolean {
@@ -123,5 +152,18 @@ async function similarTo(run: Run): Promise<string | null> {
   } catch {
     // A token that may not list, or a server that is gone: the failure itself is said, only the hint is not.
     return null;
+  }
+}
+
+/** A URL with a path is that of a server below it, or was copied from a page or a call. */
+async function rootHint(run: Run): Promise<string | null> {
+  const { url, urlFrom } = run.target;
+  if (new URL(url).pathname === "/") return null;
+  try {
+    await run.fairlane.admin.health();
+    return null;
+  } catch {
+    // Whatever is there, it is no server's root.
+    return `the URL must be the server's root, like ${new URL(url).origin}; ${url} is from ${urlFrom}`;
   }
 }

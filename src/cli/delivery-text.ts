@@ -1,6 +1,5 @@
 import type { Message } from "../client/fairlane.ts";
 import { exactJsonOf } from "./message-text.ts";
-import type { Run } from "./run.ts";
 
 /** A body as it was published: the text of a JSON one, and in any case its bytes. */
 export interface ExactBody {
@@ -8,10 +7,9 @@ export interface ExactBody {
   bytes: Uint8Array;
 }
 
-export function bodyOfDelivery(run: Run, message: Message): ExactBody {
-  const kept = run.bodies.take(message.topic, message.offset);
-  if (message.bytes !== undefined) return { text: null, bytes: message.bytes };
-  const text = kept ?? JSON.stringify(message.body);
+export function bodyOfDelivery({ bodyText, bytes }: Message): ExactBody {
+  if (bytes !== undefined) return { text: null, bytes };
+  const text = bodyText ?? "";
   return { text, bytes: Buffer.from(text, "utf8") };
 }
 

@@ -35,7 +35,10 @@ export function escapeText(text: string): string {
   );
 }
 
-/** A cell of tab-separated values: only what would look like another cell or row. */
+/**
+ * A name or a cell of tab-separated values for a program: what would look like another cell or row, and what would drive
+ * a terminal at the end of the pipe. Exact names are in the JSON.
+ */
 export function escapeCell(text: string): string {
-  return text.replace(/[\t\r\n]/g, shown);
+  return text.replace(/\p{Cc}/gu, shown);
 }

@@ -14,7 +14,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** In words, for `--help`. */
 const MEANINGS: readonly [ExitCode, string][] = [
   [EXIT.done, "done"],
-  [EXIT.failed, "the server refused it, or part of it failed"],
+  [EXIT.failed, "the server refused it, part of it failed, or a message was nacked"],
   [EXIT.usage, "wrong usage, or a question was not answered with yes: nothing was done"],
   [EXIT.notFound, "no such tenant, topic, group or message"],
   [EXIT.notAllowed, "the token is missing, not valid, or does not allow it"],

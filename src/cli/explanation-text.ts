@@ -1,4 +1,5 @@
 import type { Blocker, Explanation } from "../client/fairlane.ts";
+import { adviceOn } from "./explanation-advice.ts";
 import { counted, facts } from "./figures.ts";
 import type { Output } from "./output.ts";
 import { momentText } from "./times.ts";
@@ -16,12 +17,20 @@ export function explanationText(out: Output, explanation: Explanation, nowMs: nu
     const lines = explanation.blockers.map((blocker) => `  - ${out.name(blockerText(blocker, moment))}`);
     parts.push(`It waits for:\n${lines.join("\n")}`);
   }
-  parts.push(
-    explanation.nextChangeAt === null
-      ? "Time alone changes nothing here."
-      : `Next change: ${moment(explanation.nextChangeAt)}`,
-  );
+  const advice = adviceOn(explanation);
+  if (advice.length > 0) parts.push(advice.map((one) => `do: ${out.name(one)}`).join("\n"));
+  const change = changeText(explanation, moment);
+  if (change !== null) parts.push(change);
   return parts.join("\n\n");
+}
+
+function changeText(
+  { nextChangeAt, nextState, state }: Explanation,
+  moment: (atMs: number) => string,
+): string | null {
+  if (nextChangeAt === null) return null;
+  const then = nextState === null ? "" : `, then ${nextState === state ? "still " : ""}${nextState}`;
+  return `Next change: ${moment(nextChangeAt)}${then}`;
 }
 
 function headline(out: Output, { id, offset, partitionKey, topic, group, state }: Explanation): string {
@@ -35,7 +44,7 @@ function factsOf(
   moment: (atMs: number) => string,
 ): (readonly [string, string | null])[] {
   const { offset, publishedAt, dueAt, attempt, maxAttempts, until, reason, subscriber, lease } = explanation;
-  const { targetGroup, deadLetter } = explanation;
+  const { targetGroup, deadLetter, deliveredAt } = explanation;
   return [
     ["offset", offset === null ? null : String(offset)],
     ["published", publishedAt === null ? null : moment(publishedAt)],
@@ -43,6 +52,7 @@ function factsOf(
     ["attempt", attempt === undefined ? null : `${attempt} of ${maxAttempts ?? "any number"}`],
     ["last failure", reason === undefined ? null : out.name(reason)],
     ["subscriber", subscriber === undefined ? null : out.name(subscriber)],
+    ["delivered", deliveredAt === undefined ? null : moment(deliveredAt)],
     ["until", until === null ? null : moment(until)],
     ["only for group", targetGroup ?? null],
     [
@@ -63,7 +73,7 @@ export function blockerText(blocker: Blocker, moment: (atMs: number) => string):
   const until = (atMs: number | null) => (atMs === null ? "" : `, until ${moment(atMs)}`);
   switch (blocker.kind) {
     case "group-paused":
-      return "the group is paused: fairlane groups resume";
+      return "the group, which is paused";
     case "log-unavailable":
       return `the message log cannot be read; it is tried again at ${moment(blocker.until)}`;
     case "no-subscriber":
@@ -91,12 +101,23 @@ export function blockerText(blocker: Blocker, moment: (atMs: number) => string):
 }
 
 function messageText(
-  { offset, state, attempt, until, subscriber, reason }: Extract<Blocker, { kind: "message" }>,
+  {
+    id,
+    offset,
+    state,
+    attempt,
+    until,
+    subscriber,
+    deliveredAt,
+    reason,
+  }: Extract<Blocker, { kind: "message" }>,
   moment: (atMs: number) => string,
 ): string {
-  const parts = [`the message at offset ${offset} before it, which is ${state}`];
+  const name = id === undefined ? `at offset ${offset}` : `${id} at offset ${offset}`;
+  const parts = [`the message ${name} before it, which is ${state}`];
   if (attempt !== undefined) parts.push(`attempt ${attempt}`);
   if (subscriber !== undefined) parts.push(`with ${subscriber}`);
+  if (deliveredAt !== undefined) parts.push(`since ${moment(deliveredAt)}`);
   if (reason !== undefined) parts.push(`last failure: ${reason}`);
   if (until !== null) parts.push(`until ${moment(until)}`);
   return parts.join(", ");

@@ -1,5 +1,6 @@
 import { FairlaneApiError, FairlaneNetworkError } from "../client/fairlane.ts";
 import { CliError } from "./cli-error.ts";
+import { connectionProblem } from "./connection-problem.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { fieldAsFlag } from "./field-flags.ts";
 import { Interrupted } from "./interrupts.ts";
@@ -20,12 +21,23 @@ export interface FailureReport {
   requestId: string | null;
 }
 
-/** `target` is null where the run failed before it was known. */
-export function reportFailure(error: unknown, target: Target | null, nowMs: number): FailureReport {
+/** A run as far as it came. */
+export interface FailedRun {
+  /** null: it failed before that was known. */
+  target: Target | null;
+  /** It sent something that changes what the server has. */
+  mayHaveChanged: boolean;
+}
+
+export function reportFailure(
+  error: unknown,
+  { target, mayHaveChanged }: FailedRun,
+  nowMs: number,
+): FailureReport {
   const plain = { issues: [], status: null, requestId: null };
   if (error instanceof FairlaneApiError) return reportRefusal(error, target, nowMs);
   if (error instanceof FairlaneNetworkError) {
-    const { message, hint } = unreachable(error, target);
+    const { message, hint } = unreachable(error, target, mayHaveChanged);
     return { ...plain, exitCode: EXIT.unavailable, code: "unreachable", message, hint };
   }
   if (error instanceof CliError) {
@@ -56,7 +68,10 @@ export function reportJson(report: FailureReport): unknown {
 
 export function reportText({ message, hint, issues, requestId }: FailureReport): string {
   const lines = [message];
-  for (const issue of issues) lines.push(`  ${fieldAsFlag(issue.path)}: ${issue.message}`);
+  for (const issue of issues) {
+    // Where the one thing that is wrong is all there is to say, the server says it in both places.
+    if (!message.includes(issue.message)) lines.push(`  ${fieldAsFlag(issue.path)}: ${issue.message}`);
+  }
   if (hint !== null) lines.push(`  ${hint}`);
   if (requestId !== null) lines.push(`  request ${requestId}`);
   return lines.join("\n");
@@ -137,16 +152,29 @@ function forbidden(detail: string, target: Target | null): { message: string; hi
   };
 }
 
-function unreachable(error: FairlaneNetworkError, target: Target | null): { message: string; hint: string } {
+function unreachable(
+  error: FairlaneNetworkError,
+  target: Target | null,
+  mayHaveChanged: boolean,
+): { message: string; hint: string } {
   const url = target?.url ?? "the server";
-  const named = `or name another with --url (this one is from ${target?.urlFrom ?? "nowhere"})`;
-  if (error.outcomeUnknown) {
+  const from = `this one is from ${target?.urlFrom ?? "nowhere"}`;
+  const named = `or name another with --url (${from})`;
+  const untrusted = connectionProblem(error, url);
+  // No request goes over a connection that was not agreed on.
+  if (untrusted !== null) return { message: untrusted.message, hint: `${untrusted.hint} (${from})` };
+  if (error.outcomeUnknown && mayHaveChanged) {
     return {
       message: error.message,
       hint: "what was asked for may have been done all the same: look before it is done once more",
     };
   }
   const isLocal = target !== null && isLoopbackUrl(new URL(target.url));
+  if (error.outcomeUnknown) {
+    // A TLS server hangs up on a request that is none.
+    const tls = url.startsWith("http:") ? "; the URL of a TLS server begins with https://" : "";
+    return { message: error.message, hint: `nothing was changed: try again, ${named}${tls}` };
+  }
   return {
     message: `no server answers at ${url}: ${error.message}`,
     hint: isLocal ? `start one with npm start, ${named}` : `is the address right? ${named}`,

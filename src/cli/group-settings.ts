@@ -46,7 +46,7 @@ export function withSettingsFlags(command: Command): Command {
     );
 }
 
-/** What the flags change. Throws a CliError where they change nothing. */
+/** What the flags change; without one, nothing. */
 export function groupChange(flags: SettingsFlags): GroupSettingsChange {
   if (flags.strict && flags.maxInFlight !== undefined && flags.maxInFlight !== 1) {
     throw usageError("--strict is --max-in-flight 1: give one of the two");
@@ -56,7 +56,7 @@ export function groupChange(flags: SettingsFlags): GroupSettingsChange {
     multiplier: flags.backoffMultiplier,
     maxBackoffMs: flags.maxBackoff,
   };
-  const change: GroupSettingsChange = {
+  return {
     visibilityTimeoutMs: flags.visibilityTimeout,
     leaseDurationMs: flags.leaseDuration,
     maxInFlightPerPartition: flags.strict ? 1 : flags.maxInFlight,
@@ -65,8 +65,4 @@ export function groupChange(flags: SettingsFlags): GroupSettingsChange {
     deadLetters: flags.deadLetters,
     startFrom: flags.startFrom,
   };
-  if (Object.values(change).every((value) => value === undefined)) {
-    throw usageError("nothing to set", "see: fairlane groups set --help");
-  }
-  return change;
 }

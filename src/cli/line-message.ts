@@ -1,8 +1,8 @@
 import type { NewMessage } from "../client/fairlane.ts";
 import { keyProblem, publishedKeyProblem } from "../core/names.ts";
 import { decodeBase64 } from "../protocol/base64.ts";
+import { scanPublishSpans } from "../protocol/json-spans.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
-import { InexactNumber, parseExactJson } from "./exact-json.ts";
 
 /** What a line says where it does not say it itself. */
 export interface LineDefaults {
@@ -20,7 +20,9 @@ const FIELDS = new Set(["id", "partitionKey", "body", "bodyBase64", "contentType
 
 /** The message that a line of JSON is. Throws a LineProblem. */
 export function lineMessage(line: Uint8Array, defaults: LineDefaults): NewMessage {
-  const value = parsed(line);
+  const text = decodeUtf8(line);
+  if (text === null) throw new LineProblem("is not UTF-8");
+  const value = parsed(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new LineProblem("is not a JSON object");
   }
@@ -38,19 +40,15 @@ export function lineMessage(line: Uint8Array, defaults: LineDefaults): NewMessag
     ...(partitionKey === undefined ? {} : { partitionKey }),
     ...(headers === undefined ? {} : { headers }),
     ...(delayMs === undefined ? {} : { delayMs }),
-    ...bodyOf(given),
+    ...bodyOf(given, text),
   } as NewMessage;
 }
 
-function parsed(line: Uint8Array): unknown {
-  const text = decodeUtf8(line);
-  if (text === null) throw new LineProblem("is not UTF-8");
+function parsed(text: string): unknown {
   try {
-    return parseExactJson(text);
-  } catch (error) {
+    return JSON.parse(text);
+  } catch {
     // The parser's own message quotes the line, which may be anybody's data.
-    if (error instanceof InexactNumber)
-      throw new LineProblem("holds a number that this version of Node would change");
     throw new LineProblem("is not JSON");
   }
 }
@@ -85,13 +83,16 @@ function delayOf(value: unknown): number | undefined {
   throw new LineProblem("delayMs must be an integer");
 }
 
-function bodyOf(given: Record<string, unknown>): Pick<NewMessage, "body" | "bytes" | "contentType"> {
+function bodyOf(
+  given: Record<string, unknown>,
+  line: string,
+): Pick<NewMessage, "bodyText" | "bytes" | "contentType"> {
   const hasBytes = Object.hasOwn(given, "bodyBase64");
   if (Object.hasOwn(given, "body") === hasBytes) throw new LineProblem("must have a body or a bodyBase64");
   if (!hasBytes) {
     if (Object.hasOwn(given, "contentType"))
       throw new LineProblem("contentType stands only beside bodyBase64");
-    return { body: given.body };
+    return { bodyText: bodyTextOf(line) };
   }
   const bytes = typeof given.bodyBase64 === "string" ? decodeBase64(given.bodyBase64) : null;
   if (bytes === null) throw new LineProblem("bodyBase64 must be base64 with padding");
@@ -99,4 +100,11 @@ function bodyOf(given: Record<string, unknown>): Pick<NewMessage, "body" | "byte
   if (contentType === undefined) return { bytes };
   if (typeof contentType !== "string") throw new LineProblem("contentType must be a string");
   return { bytes, contentType };
+}
+
+/** As it stands in a line that has a body: its parsed value would have lost large integers, `1.0` and repeated names. */
+function bodyTextOf(line: string): string {
+  const list = `{"messages":[${line}]}`;
+  const spans = scanPublishSpans(list, 1).messages[0];
+  return spans ? list.slice(spans.bodyStart, spans.bodyEnd) : "";
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Shell } from "./shell.ts";
 import { variable } from "./shell.ts";
 
-/** The data folder of a local server, and the two files in it that matter here. */
+/** The data folder of a local server, and the files in it that matter here. */
 const DATA_FOLDER = ".fairlane";
 const MAX_PARENTS = 64;
 const MAX_SECRET_FILE_BYTES = 64 * 1024;
@@ -20,7 +20,7 @@ export interface LocalFile {
  * A file of the nearest data folder that has it: FAIRLANE_DATA; else `.fairlane` in the working folder or one above
  * it, as git finds `.git`; else in the checkout that this program lies in. null: there is none.
  */
-export function localFile(shell: Shell, name: "token" | "secret"): LocalFile | null {
+export function localFile(shell: Shell, name: "token" | "secret" | "url"): LocalFile | null {
   const named = variable(shell, "FAIRLANE_DATA");
   const folders = named === null ? dataFolders(shell.cwd) : [resolve(shell.cwd, named)];
   for (const folder of folders) {

@@ -21,7 +21,7 @@ export function messagePrinter(run: Run): Handle {
 
 async function print(run: Run, message: Message): Promise<void> {
   const { out } = run;
-  const body = bodyOfDelivery(run, message);
+  const body = bodyOfDelivery(message);
   if (out.json) return out.document(deliveryJson(message, body.text));
   if (!out.terminal) return out.write(Buffer.concat([body.bytes, Buffer.from("\n")]));
   const attempt = message.attempt > 1 ? `  attempt ${message.attempt}` : "";

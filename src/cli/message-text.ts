@@ -17,19 +17,9 @@ export interface MessagePlace {
 
 export async function readMessage(run: Run, topic: string, place: MessagePlace): Promise<WholeMessage> {
   const view = await run.fairlane.admin.getMessage(topic, place);
-  return { view, ...exactBody(run, view) };
-}
-
-/** What a message or a delivery has as its body, from what the client read. */
-export function exactBody(
-  run: Run,
-  message: { topic: string; offset: number; body?: unknown; bodyBase64?: string | undefined },
-): { text: string | null; bytes: Uint8Array } {
-  const kept = run.bodies.take(message.topic, message.offset);
-  if (message.bodyBase64 !== undefined)
-    return { text: null, bytes: Buffer.from(message.bodyBase64, "base64") };
-  const text = kept ?? JSON.stringify(message.body);
-  return { text, bytes: Buffer.from(text, "utf8") };
+  const { bodyText = null, bodyBase64 = "" } = view;
+  const bytes = bodyText === null ? Buffer.from(bodyBase64, "base64") : Buffer.from(bodyText, "utf8");
+  return { view, text: bodyText, bytes };
 }
 
 /** The API's reply as JSON, the body as it was written. */

@@ -1,5 +1,5 @@
 import util from "node:util";
-import { escapeLine, escapeText } from "./escape.ts";
+import { escapeCell, escapeLine, escapeText } from "./escape.ts";
 import type { Shell } from "./shell.ts";
 import { type Cell, type Column, plainTable, terminalTable } from "./table.ts";
 
@@ -78,9 +78,9 @@ export class Output {
     return terminalTable(columns, rows, (text) => this.styled("dim", text));
   }
 
-  /** A name that somebody else chose, as one line of a terminal may show it. */
+  /** A name that somebody else chose, within one line: it may reach a terminal through a pipe as well. */
   name(text: string): string {
-    return this.terminal ? escapeLine(text) : text;
+    return this.terminal ? escapeLine(text) : escapeCell(text);
   }
 
   /** A body or a text of several lines. */

@@ -11,6 +11,8 @@ import type { Run } from "./run.ts";
 const POSTPONE_CODE = 75;
 /** Of a program's stderr, to find its last line in. */
 const MAX_KEPT_BYTES = 4096;
+/** After a program's end its stderr is read for so long. */
+const LAST_OUTPUT_MS = 200;
 /** From the friendly signal to the other one. */
 const KILL_AFTER_MS = 2000;
 
@@ -67,7 +69,7 @@ function reportOf(message: Message, { code, signal }: Ended, handled: Handled): 
 }
 
 function runOnce(run: Run, program: Program, message: Message, group: string): Promise<Ended> {
-  const body = bodyOfDelivery(run, message);
+  const body = bodyOfDelivery(message);
   const [file, args, shell] =
     typeof program === "string"
       ? ([program, [], true] as const)
@@ -107,9 +109,21 @@ function runOnce(run: Run, program: Program, message: Message, group: string): P
       forget();
       reject(error);
     });
-    child.once("close", (code, signal) => {
+    child.once("exit", (code, signal) => {
       forget();
-      resolve({ code, signal, lastLine: lines.last });
+      void lastOutput(child).then(() => resolve({ code, signal, lastLine: lines.last }));
+    });
+  });
+}
+
+/** Resolves when all that it wrote is read. What it left running may hold its output open for as long as it likes. */
+function lastOutput({ stderr }: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (!stderr || stderr.closed) return resolve();
+    const late = setTimeout(resolve, LAST_OUTPUT_MS);
+    stderr.once("close", () => {
+      clearTimeout(late);
+      resolve();
     });
   });
 }

@@ -38,10 +38,10 @@ const GROUPS: readonly [heading: string, commands: readonly ((cli: Cli) => Comma
 ];
 
 const AFTER = `
-Without any setting, commands go to the server of npm start, as tenant demo, with the token in its data folder
-(FAIRLANE_DATA, or .fairlane here or in a folder above). Flags go before variables, variables before the profile.
-With --json, results are the API's own replies: one document, or a line for each result of consume, tail and
-publish --lines. Errors are JSON then as well, on stderr: {"error": {"code", "message", "exitCode", …}}.
+Without any setting, commands go to the server of npm start, as tenant demo, with the URL and the token in its data
+folder (FAIRLANE_DATA, or .fairlane here or in a folder above). Flags go before variables, variables before the profile.
+Every command has --json: results are then the API's own replies, one document, or a line for each result of consume,
+tail and publish --lines. Errors are JSON then as well, on stderr: {"error": {"code", "message", "exitCode", …}}.
 Offsets are integers; durations are like 500ms, 5s, 10m, 2h or 7d.
 
 ${exitCodesHelp()}

@@ -13,6 +13,7 @@ import { EXIT } from "./exit-codes.ts";
 import { counted } from "./figures.ts";
 import { type InputLine, inputLines } from "./input-lines.ts";
 import { LineProblem, lineMessage } from "./line-message.ts";
+import { OutputClosed } from "./output.ts";
 import type { Run } from "./run.ts";
 
 /** A body of full size in base64, and what stands around it. */
@@ -97,6 +98,7 @@ class LinePublisher {
   #published = 0;
   #duplicates = 0;
   #refused = 0;
+  #isHeard = true;
   /** Everything up to it is stored, or was reported as refused. */
   #doneThrough = 0;
   /** Of the batch whose outcome is not known. */
@@ -126,17 +128,26 @@ class LinePublisher {
 
   /** Throws what stops the whole: anything that is not a message's own fault. */
   async publish(batch: readonly Entry[]): Promise<void> {
+    let rest = batch;
+    while (rest.length > 0) rest = rest.slice(await this.#publishSome(rest));
+    this.#run.out.progress(`published ${this.#published} …`);
+  }
+
+  /** Answers how many are done, one at least: nothing is sent behind a message that cannot be sent. */
+  async #publishSome(batch: readonly Entry[]): Promise<number> {
     for (const [index, outcome] of (await this.#send(batch)).entries()) {
       const entry = batch[index] as Entry;
-      if (outcome.error === undefined) await this.#accept(entry, outcome);
-      else if (isOwnFault(outcome.error)) await this.#sendAlone(entry, outcome.error, batch.length);
+      const { error } = outcome;
+      if (error === undefined) await this.#accept(entry, outcome);
+      else if (isOwnFault(error)) await this.#sendAlone(entry, error, batch.length);
+      else if (index > 0 && error instanceof NotSentError && isOwnFault(error.cause)) return index;
       else {
-        this.#unknownThrough = outcome.error instanceof NotSentError ? null : (batch.at(-1)?.line ?? null);
-        throw outcome.error;
+        this.#unknownThrough = error instanceof NotSentError ? null : (batch.at(-1)?.line ?? null);
+        throw error;
       }
       this.#doneThrough = entry.line;
     }
-    this.#run.out.progress(`published ${this.#published} …`);
+    return batch.length;
   }
 
   async #send(batch: readonly Entry[]): Promise<readonly PublishOutcome[]> {
@@ -171,13 +182,24 @@ class LinePublisher {
     if (outcome.error !== undefined) return;
     if (outcome.duplicate) this.#duplicates += 1;
     else this.#published += 1;
-    if (this.#run.out.json) await this.#run.out.document(JSON.stringify({ line: entry.line, ...outcome }));
+    if (this.#run.out.json) await this.#tell({ line: entry.line, ...outcome });
   }
 
   async #refuse(line: number, reason: string): Promise<void> {
     this.#refused += 1;
-    if (this.#run.out.json) await this.#run.out.document(JSON.stringify({ line, error: reason }));
+    if (this.#run.out.json) await this.#tell({ line, error: reason });
     else this.#run.out.warn(`line ${line} ${reason}`);
+  }
+
+  /** That nobody reads the results any more is no reason to publish half of the lines. */
+  async #tell(result: object): Promise<void> {
+    if (!this.#isHeard) return;
+    try {
+      await this.#run.out.document(JSON.stringify(result));
+    } catch (error) {
+      if (!(error instanceof OutputClosed)) throw error;
+      this.#isHeard = false;
+    }
   }
 
   /** What was done so far. */
@@ -220,7 +242,7 @@ function messageOf(bytes: Uint8Array, flags: PublishFlags): NewMessage {
 }
 
 /** The message cannot be stored as it is, whenever it is sent. */
-function isOwnFault(error: Error): boolean {
+function isOwnFault(error: unknown): boolean {
   if (error instanceof FairlaneApiError)
     return error.status === 413 || (error.status === 400 && aboutMessages(error));
   return error instanceof TypeError || error instanceof RangeError;
@@ -233,7 +255,7 @@ function aboutMessages(error: FairlaneApiError): boolean {
 
 function reasonOf(error: Error): string {
   if (!(error instanceof FairlaneApiError))
-    return `cannot be sent: ${error.message.replace(/^messages\[[0-9]+\]\.?/, "")}`;
+    return `cannot be sent: ${error.message.replace(/^messages\[[0-9]+\]\.?/, "").replace(/^bodyText/, "body")}`;
   const [issue] = error.issues;
   if (issue === undefined) return `was refused: ${error.detail}`;
   return `was refused: ${issue.path.replace(/^messages\[[0-9]+\]\.?/, "")} ${issue.message}`;

@@ -1,7 +1,6 @@
-import { Fairlane } from "../client/fairlane.ts";
+import { Fairlane, type Fetch } from "../client/fairlane.ts";
 import { ask, canAsk } from "./ask.ts";
 import { CliError, usageError } from "./cli-error.ts";
-import { ExactBodies } from "./exact-bodies.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Output } from "./output.ts";
 import type { Shell } from "./shell.ts";
@@ -23,13 +22,14 @@ export class Run {
   readonly out: Output;
   /** Fires when the run is to end: Ctrl-C, or nobody reads its output any more. */
   readonly signal: AbortSignal;
-  readonly bodies = new ExactBodies((url, init) => fetch(url, init));
   /** What the command was given without a flag: a topic, and a group. */
   names: readonly string[] = [];
   /** What is to be ended with the process, when it may not wait. */
   readonly endings = new Set<() => void>();
   /** Programs that run. */
   readonly programs = new Set<Promise<unknown>>();
+  /** Something was asked for that is not done twice lightly: until then a failure has changed nothing. */
+  mayHaveChanged = false;
   #target: Target | null = null;
   #fairlane: Fairlane | null = null;
 
@@ -66,10 +66,15 @@ export class Run {
       url,
       tenant,
       ...(token === null ? {} : { token }),
-      fetch: this.bodies.fetch,
       retryForMs,
+      fetch: this.#fetch,
     });
   }
+
+  readonly #fetch: Fetch = (url, init) => {
+    if (init.method !== "GET") this.mayHaveChanged = true;
+    return fetch(url, init);
+  };
 
   get nowMs(): number {
     return this.shell.nowMs();

@@ -8,10 +8,10 @@ import { tokenClaims } from "./token-claims.ts";
 
 /**
  * Which server, tenant and token a run is for. Each of the three comes from the first that has it: flag, variable,
- * profile, what `npm start` leaves behind.
+ * profile, what `npm start` leaves behind in its data folder; the URL's last resort is the default of `npm start`.
  *
  * A token goes to the server that it was named for and to no other: a profile's to the profile's URL, a variable's
- * not to another URL than the variable beside it, that of a local server to this machine.
+ * not to another URL than the variable beside it, that of a local server to its port on this machine.
  */
 export interface Target {
   /** Without a slash at the end. */
@@ -54,12 +54,10 @@ export function findTarget(shell: Shell, flags: TargetFlags): Target {
       [variable(shell, env), env],
       [own, profileFrom],
     ]);
-  const url = pick(flags.url, "--url", "FAIRLANE_URL", chosen?.profile.url) ?? {
-    value: LOCAL_URL,
-    from: "the default",
-  };
+  const local = localUrl(shell);
+  const url = pick(flags.url, "--url", "FAIRLANE_URL", chosen?.profile.url) ?? local;
   const base = checkUrl(url);
-  const { token, withheld } = findToken(shell, flags, chosen, base);
+  const { token, withheld } = findToken(shell, flags, chosen && { ...chosen, url: local.value }, base);
   const tenant =
     pick(flags.tenant, "--tenant", "FAIRLANE_TENANT", chosen?.profile.tenant) ??
     defaultTenant(token?.value ?? null, base);
@@ -81,6 +79,29 @@ export function findTarget(shell: Shell, flags: TargetFlags): Target {
 export function isLoopbackUrl(url: URL): boolean {
   const host = url.hostname;
   return host === "localhost" || host === "[::1]" || (isIPv4(host) && host.startsWith("127."));
+}
+
+/**
+ * Where the local server listens: as it wrote itself when it was started last, on this machine alone, else where it
+ * listens without any setting.
+ */
+export function localUrl(shell: Shell): Named {
+  const server = localServer(shell);
+  return server === null
+    ? { value: LOCAL_URL, from: "the default" }
+    : { value: server.url.origin, from: server.path };
+}
+
+function localServer(shell: Shell): { url: URL; path: string } | null {
+  const written = localFile(shell, "url");
+  const url = written === null ? null : parseUrl(written.text);
+  const isUsable = url?.protocol === "http:" && isLoopbackUrl(url) && url.href === `${url.origin}/`;
+  return written !== null && isUsable ? { url, path: written.path } : null;
+}
+
+/** Of this machine's addresses each has the same ports, as far as a server of ours is concerned. */
+function portOf({ port, protocol }: URL): string {
+  return port || (protocol === "https:" ? "443" : "80");
 }
 
 interface Chosen {
@@ -111,7 +132,7 @@ function firstNamed(candidates: readonly [string | null | undefined, string][]):
 function findToken(
   shell: Shell,
   flags: TargetFlags,
-  chosen: Chosen | null,
+  chosen: (Chosen & { url: string }) | null,
   base: URL,
 ): { token: Named | null; withheld: string | null } {
   if (flags.token !== undefined) return { token: checkToken(flags.token, "--token"), withheld: null };
@@ -126,15 +147,20 @@ function findToken(
   }
   const own = chosen?.profile.token;
   if (chosen && own !== undefined) {
-    if (sameOrigin(chosen.profile.url ?? LOCAL_URL, base)) {
+    const namedFor = chosen.profile.url ?? chosen.url;
+    if (sameOrigin(namedFor, base)) {
       return { token: checkToken(own, `profile ${chosen.name}`), withheld: null };
     }
-    withheld ??= `the token of profile ${chosen.name} is for ${originShown(chosen.profile.url ?? LOCAL_URL)}`;
+    withheld ??= `the token of profile ${chosen.name} is for ${originShown(namedFor)}`;
   }
   const local = localFile(shell, "token");
   if (local !== null) {
-    if (isLoopbackUrl(base)) return { token: checkToken(local.text, local.path), withheld: null };
-    withheld ??= `the token in ${local.path} is for a server on this machine`;
+    const server = localServer(shell);
+    // Whoever else listens on this machine, such as the end of a tunnel, must not get it.
+    if (isLoopbackUrl(base) && (server === null || portOf(server.url) === portOf(base))) {
+      return { token: checkToken(local.text, local.path), withheld: null };
+    }
+    withheld ??= `the token in ${local.path} is for ${server?.url.origin ?? "a server on this machine"}`;
   }
   return { token: null, withheld };
 }

@@ -51,7 +51,13 @@ export interface StoredMessage {
 }
 
 export interface StoredMessageWithBody extends StoredMessage {
+  /** Where JSON was published. */
   body?: unknown;
+  /**
+   * Where JSON was published: its source text, as `Message.bodyText`. Not enumerable: copies and `JSON.stringify` leave
+   * it out.
+   */
+  readonly bodyText?: string | undefined;
   /** In place of `body`, where bytes were published. */
   bodyBase64?: string | undefined;
 }
@@ -177,6 +183,8 @@ export interface Subscriber {
   /** Of them, those with work now. */
   busyLanes: number;
   inFlight: number;
+  /** Since when the oldest of those in flight is out, however often it was extended; null: none is, or not known. */
+  oldestDeliveryAt: number | null;
   /** At most 100 of them. */
   partitions: string[];
   lastSeenAt: number;

@@ -15,6 +15,7 @@ import type {
   Topic,
   TopicList,
 } from "./admin-replies.ts";
+import { addBodyTexts } from "./body-texts.ts";
 import type { Explanation, WaitingLanes } from "./explanation.ts";
 import type { Call, HttpCaller } from "./http-caller.ts";
 import type { Paths } from "./paths.ts";
@@ -109,13 +110,17 @@ export class Admin {
     return this.get(this.paths.topic(topic, "/messages"), query, { signal });
   }
 
-  /** One message with its body; `offset` says which one, where there are several of this ID and key. */
-  getMessage(
+  /** One message with its body, also as text; `offset` says which one, where there are several of this ID and key. */
+  async getMessage(
     topic: string,
     { id, partitionKey, offset }: MessageRef & { offset?: number | undefined },
     options?: CallOptions,
   ): Promise<StoredMessageWithBody> {
-    return this.get(this.paths.topic(topic, "/message"), { id, partitionKey, offset }, options);
+    const query = { id, partitionKey, offset };
+    const request = { method: "GET", path: this.paths.topic(topic, "/message"), query } as const;
+    const { value, text } = await this.caller.call({ ...request, signal: options?.signal, retry: "safe" });
+    addBodyTexts([value], `{"messages":[${text}]}`, "messages");
+    return value as StoredMessageWithBody;
   }
 
   /** Its ID is forgotten with it. */

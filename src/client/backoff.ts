@@ -39,6 +39,14 @@ export function mayPass(error: unknown): boolean {
   return error instanceof FairlaneApiError && (error.status === 429 || error.status >= 500);
 }
 
+/**
+ * The same of one who has been served already: then an answer that is not this API's comes from something on the way
+ * that is out of order for a while, and not from a wrong address.
+ */
+export function mayPassOnceServed(error: unknown): boolean {
+  return mayPass(error) || (error instanceof FairlaneApiError && error.code === "unexpected-reply");
+}
+
 /** The request certainly was not carried out. */
 export function wasNotDone(error: unknown): boolean {
   if (error instanceof FairlaneNetworkError) return !error.outcomeUnknown;

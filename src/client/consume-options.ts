@@ -20,6 +20,13 @@ export interface Message<Body = unknown> {
   readonly attempt: number;
   /** Where JSON was published; undefined where bytes were. */
   readonly body: Body;
+  /**
+   * Where JSON was published: its source text as it was, without the white space around it; undefined where bytes
+   * were. `body` is what `JSON.parse` made of it, without large integers, `1.0`, repeated names and white space. It is
+   * read when it is first asked for. Until then a message that is kept holds the text of the reply that it came in, with
+   * all messages beside it (at most 8 MiB of UTF-8); from then on the texts of their bodies alone.
+   */
+  readonly bodyText: string | undefined;
   /** Where bytes were published. */
   readonly bytes: Uint8Array | undefined;
   readonly contentType: string;
@@ -46,6 +53,16 @@ export interface Message<Body = unknown> {
   /** Visible so long from now. No decision; later extensions follow by themselves. */
   extend(visibilityTimeoutMs: number): Promise<SettlementStatus>;
 }
+
+/**
+ * What a handler returns to leave its message as it was found, since the consumer is to stop: the message stays
+ * undecided, and leaving the group gives it back; it comes again with the same attempt. Until the consumer's signal
+ * aborts the message is kept alive, counts for `concurrency`, and with `ordered` the ones behind it in its partition
+ * wait: abort the signal before returning this, or soon after. Where consuming goes on, `nack` or `postpone` fits.
+ * After a decision it says nothing.
+ */
+// Registered, so that two copies of this package in one program mean the same by it.
+export const giveBack: unique symbol = Symbol.for("fairlane.give-back");
 
 /** A settlement that did not do what it was meant to. The message was, or will be, delivered again; or it is settled. */
 export interface StaleSettlement<Body = unknown> {
@@ -92,6 +109,7 @@ export interface SubscribeOptions<Body = unknown> {
 }
 
 export interface ConsumeOptions<Body = unknown> extends SubscribeOptions<Body> {
+  /** Acks by returning, whatever it returns but `giveBack`. */
   handler: (message: Message<Body>) => unknown;
   /**
    * Messages in hand at a time, 1 to 1000; 10 if absent. Those that wait for one of their partition count: where few
@@ -126,6 +144,18 @@ export const MAX_CONCURRENCY = 1000;
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_DRAIN_MS = 30_000;
 const MAX_DRAIN_MS = 24 * 3600 * 1000;
+
+const SUBSCRIBE_OPTIONS = [
+  "group",
+  "subscriber",
+  "visibilityTimeoutMs",
+  "signal",
+  "drainMs",
+  "onStale",
+  "onError",
+] as const satisfies readonly (keyof SubscribeOptions)[];
+export const CONSUME_OPTIONS: readonly string[] = [...SUBSCRIBE_OPTIONS, "handler", "concurrency", "ordered"];
+export const MESSAGES_OPTIONS: readonly string[] = [...SUBSCRIBE_OPTIONS, "prefetch"];
 
 /** Throws `TypeError` for what cannot be. */
 export function planOf<Body>(
@@ -168,11 +198,16 @@ export function integerIn(name: string, value: unknown, min: number, max: number
 }
 
 function warnOfStale(place: string, { message, action, status }: StaleSettlement): void {
-  console.warn(`fairlane: ${place}: the ${action} of offset ${message.offset} was answered ${status}`);
+  console.warn(`fairlane: ${place}: the ${action} of ${named(message)} was answered ${status}`);
+}
+
+/** Quoted: an ID may hold what would drive a terminal. */
+function named({ id, partitionKey, offset }: Message): string {
+  return `message ${JSON.stringify(id)} in partition ${JSON.stringify(partitionKey)} (offset ${offset})`;
 }
 
 function warnOfError(place: string, error: unknown, { phase, message }: ConsumeErrorContext): void {
-  const of = message === undefined ? "" : ` of offset ${message.offset}`;
+  const of = message === undefined ? "" : ` of ${named(message)}`;
   console.warn(
     `fairlane: ${place}: ${phase}${of}: ${error instanceof Error ? error.message : String(error)}`,
   );

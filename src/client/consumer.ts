@@ -1,6 +1,6 @@
 import { MAX_RECEIVE_MESSAGES } from "../core/limits.ts";
-import { askedWaitMs, backoffMs, mayPass } from "./backoff.ts";
-import type { ConsumePhase, ConsumePlan, SettlementStatus } from "./consume-options.ts";
+import { askedWaitMs, backoffMs, mayPass, mayPassOnceServed } from "./backoff.ts";
+import { type ConsumePhase, type ConsumePlan, giveBack, type SettlementStatus } from "./consume-options.ts";
 import type { Delivery } from "./delivery.ts";
 import { depart } from "./departure.ts";
 import { DrainTimeoutError, StaleDeliveryError } from "./errors.ts";
@@ -8,11 +8,9 @@ import type { GroupCalls } from "./group-calls.ts";
 import { type Decision, HeldDelivery, type Holder, keptReason } from "./held-delivery.ts";
 import { Keeper } from "./keeper.ts";
 import { PartitionTurns } from "./partition-turns.ts";
+import { PostponedPartitions } from "./postponed-partitions.ts";
 import { Settler } from "./settler.ts";
 import { onAbort, pause, type Surroundings } from "./surroundings.ts";
-
-/** What a handler returns to leave its message undecided: leaving the group gives it back. */
-export const GIVE_BACK = Symbol("give back");
 
 const BACKOFF = { initialMs: 100, maxMs: 10_000 };
 /** While handlers run, a receive for few more messages waits so long for more of them to end. */
@@ -53,6 +51,7 @@ export class Consumer implements Holder {
   private readonly surroundings: Surroundings;
   private readonly held = new Set<HeldDelivery>();
   private readonly turns: PartitionTurns<HeldDelivery>;
+  private readonly postponed = new PostponedPartitions();
   private readonly keeper: Keeper;
   private readonly settler: Settler;
   private readonly stopping = new AbortController();
@@ -152,7 +151,7 @@ export class Consumer implements Holder {
         if (isTooSoon) await pause(BACKOFF.initialMs, this.surroundings.after, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (!mayPass(error)) return this.fail(error);
+        if (!(this.hasJoined ? mayPassOnceServed(error) : mayPass(error))) return this.fail(error);
         this.report(error, "receive");
         const waitMs = backoffMs(BACKOFF, failures++, this.surroundings.fraction(), askedWaitMs(error));
         await pause(waitMs, this.surroundings.after, signal).catch(() => {
@@ -215,6 +214,11 @@ export class Consumer implements Holder {
       }
     }
     const held = new HeldDelivery(delivery, this, grantedAtMs, visibilityTimeoutMs);
+    const waitMs = this.postponed.waitMs(partitionKey, offset, this.surroundings.nowMs());
+    if (waitMs !== null) {
+      void this.decide(held, { receipt: delivery.receipt, action: "postpone", delayMs: waitMs });
+      return;
+    }
     this.held.add(held);
     this.keeper.watch();
     if (this.turns.arrive(held)) void this.handle(held);
@@ -225,7 +229,7 @@ export class Consumer implements Holder {
     this.running += 1;
     let isGivenBack = false;
     try {
-      isGivenBack = (await this.plan.handler(held.message)) === GIVE_BACK;
+      isGivenBack = (await this.plan.handler(held.message)) === giveBack;
       if (!isGivenBack && held.action === null)
         void this.decide(held, { receipt: held.delivery.receipt, action: "ack" });
     } catch (error) {
@@ -254,6 +258,8 @@ export class Consumer implements Holder {
 
   /** The queue delivers nothing behind a postponed message: what is in hand already waits with it. */
   private postponeBehind(held: HeldDelivery, untilMs: number): void {
+    if (!this.plan.ordered) return;
+    this.postponed.postponed(held.partitionKey, held.delivery.offset, untilMs);
     const delayMs = Math.max(0, Math.ceil(untilMs - this.surroundings.nowMs()));
     for (const behind of this.turns.takeWaiting(held)) {
       this.held.delete(behind);
@@ -263,7 +269,10 @@ export class Consumer implements Holder {
   }
 
   private settled(held: HeldDelivery, status: SettlementStatus): void {
-    if (status !== "ok" && held.action !== null) this.tellStale(held, held.action, status);
+    if (status !== "ok" && held.action !== null) {
+      this.postponed.forget(held.partitionKey, held.delivery.offset);
+      this.tellStale(held, held.action, status);
+    }
     this.wake();
   }
 

@@ -26,6 +26,11 @@ export interface Delivery {
   attempt: number;
   /** Where JSON was published. */
   body?: unknown;
+  /**
+   * Where JSON was published: its source text, as `Message.bodyText`. Not enumerable: copies and `JSON.stringify` leave
+   * it out.
+   */
+  readonly bodyText?: string | undefined;
   /** In place of `body`, where bytes were published. */
   bodyBase64?: string | undefined;
   contentType: string;

@@ -2,7 +2,7 @@ import type { DeadLetterInfo } from "./message.ts";
 
 /** Why a message is, or is not, being delivered to a group. Times are milliseconds since the epoch. */
 
-/** In the first seven a message is unsettled, in the others nothing more comes of it. */
+/** In the first eight a message is unsettled, in the others nothing more comes of it. */
 export type MessageState =
   /** The next receive of the lane's owner, or of anyone where it has none, gets it. */
   | "deliverable"
@@ -36,10 +36,13 @@ export type Blocker =
   | {
       kind: "message";
       offset: number;
+      /** Absent in `waitingLanes`, and where the log does not have it. */
+      id?: string | undefined;
       state: MessageState;
       attempt?: number | undefined;
       until: number | null;
       subscriber?: string | undefined;
+      deliveredAt?: number | undefined;
       reason?: string | undefined;
     }
   /** The lane has as many deliveries under way as it may. */
@@ -76,6 +79,8 @@ export interface Explanation {
   reason?: string | undefined;
   /** Who has the delivery under way. */
   subscriber?: string | undefined;
+  /** Since when the delivery under way is out, however often it was extended. */
+  deliveredAt?: number | undefined;
   /** The only group that gets it. */
   targetGroup?: string | undefined;
   deadLetter?: DeadLetterInfo | undefined;
@@ -83,8 +88,13 @@ export interface Explanation {
   blockers: Blocker[];
   /** Who holds the partition. */
   lease: LeaseHolder | null;
-  /** The next moment at which time alone changes this; null: only an event does. */
+  /**
+   * The next moment at which time alone changes what becomes of the message: its state, its own until, attempt or
+   * subscriber, or which kinds of blockers hold, those of nobody being there or asking apart. null: only an event does.
+   */
   nextChangeAt: number | null;
+  /** What it is in from then on; null: as `nextChangeAt`. */
+  nextState: MessageState | null;
   /** When this was so. */
   at: number;
 }
@@ -92,7 +102,7 @@ export interface Explanation {
 export interface WaitingLane {
   partitionKey: string;
   unsettled: number;
-  /** Of its first message that waits. */
+  /** Of its first message that waits; where all are under way, of the one that is so for longer than it should. */
   explanation: Explanation;
 }
 

@@ -1,18 +1,23 @@
 import { MAX_WAIT_MS } from "../core/limits.ts";
 import { tenantProblem } from "../core/names.ts";
 import { Admin } from "./admin.ts";
+import { addBodyTexts } from "./body-texts.ts";
 import {
+  CONSUME_OPTIONS,
   type ConsumeOptions,
   integerIn,
   MAX_CONCURRENCY,
+  MESSAGES_OPTIONS,
   type Message,
   type MessagesOptions,
   planOf,
+  type SubscribeOptions,
 } from "./consume-options.ts";
 import { Consumer } from "./consumer.ts";
 import type { HeartbeatReply, ReceiveReply, ReceiveRequest, SettleReply, SettleRequest } from "./delivery.ts";
 import { GroupCalls } from "./group-calls.ts";
 import { HttpCaller, listOf, type TokenSource } from "./http-caller.ts";
+import { checkOptions } from "./known-options.ts";
 import type { NewMessage, PublishResult } from "./message.ts";
 import { messageStream } from "./message-stream.ts";
 import { checked, Paths } from "./paths.ts";
@@ -39,6 +44,7 @@ export type {
   StaleSettlement,
   SubscribeOptions,
 } from "./consume-options.ts";
+export { giveBack } from "./consume-options.ts";
 export type * from "./delivery.ts";
 export * from "./errors.ts";
 export type * from "./explanation.ts";
@@ -75,6 +81,15 @@ const MAX_OPTION_MS = 3_600_000;
 /** Refused, or not served: the server gave back what it granted. */
 const NOTHING_GRANTED_STATUS = 503;
 
+const FAIRLANE_OPTIONS = [
+  "url",
+  "tenant",
+  "token",
+  "fetch",
+  "requestTimeoutMs",
+  "retryForMs",
+] as const satisfies readonly (keyof FairlaneOptions)[];
+
 /** One tenant's queue. It holds no connection and need not be closed. */
 export class Fairlane {
   /** The calls of operators. */
@@ -85,6 +100,7 @@ export class Fairlane {
 
   /** Throws `TypeError` for options that cannot be. `surroundings` is for tests. */
   constructor(options: FairlaneOptions, surroundings: Surroundings = platformSurroundings) {
+    checkOptions("Fairlane", options, FAIRLANE_OPTIONS);
     const { token, fetch = platformFetch } = options;
     this.requestTimeoutMs = durationOf(
       "requestTimeoutMs",
@@ -116,14 +132,17 @@ export class Fairlane {
   /**
    * Publishes any number of messages, in requests of at most 100 messages and 4 MiB, one after the other: order within
    * a partition holds. Each request is all or nothing. Rejects with `PublishError`, which has the outcome of each
-   * message, or with the signal's reason. A request that is refused for its content leaves the others alone; after any
-   * other failure nothing more is sent, and no more is taken from an iterable that is no array.
+   * message, or with the signal's reason. After the first failure, also of a message that cannot be sent at all,
+   * nothing more is sent, and no more is taken from an iterable that is no array: what is stored is the beginning of
+   * the batch.
    */
   async publishBatch(
     topic: string,
     messages: Iterable<NewMessage>,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<PublishResult[]> {
+    if (typeof messages?.[Symbol.iterator] !== "function")
+      throw new TypeError("messages must be an array, or something else to iterate over");
     return this.publisher(topic).publishBatch(messages, signal);
   }
 
@@ -134,6 +153,7 @@ export class Fairlane {
    * deleted a moment ago). Each message is acked when the handler returns and nacked when it throws.
    */
   async consume<Body = unknown>(topic: string, options: ConsumeOptions<Body>): Promise<void> {
+    checkOptions("consume", options, CONSUME_OPTIONS);
     await this.consumer(topic, options).run();
   }
 
@@ -144,11 +164,13 @@ export class Fairlane {
    */
   messages<Body = unknown>(
     topic: string,
-    { prefetch = 0, ...options }: MessagesOptions<Body>,
+    options: MessagesOptions<Body>,
   ): AsyncIterableIterator<Message<Body>> {
+    checkOptions("messages", options, MESSAGES_OPTIONS);
+    const { prefetch = 0, ...others } = options;
     const concurrency = 1 + integerIn("prefetch", prefetch, 0, MAX_CONCURRENCY - 1);
     const stream = messageStream(options.signal, (handler) => {
-      const consumer = this.consumer(topic, { ...(options as MessagesOptions), concurrency, handler });
+      const consumer = this.consumer(topic, { ...(others as SubscribeOptions), concurrency, handler });
       return { done: consumer.run(), stop: () => consumer.stop() };
     });
     return stream as AsyncGenerator<Message<Body>, void, undefined>;
@@ -171,7 +193,7 @@ export class Fairlane {
       retry: "if-not-done",
       notDoneStatus: NOTHING_GRANTED_STATUS,
     });
-    listOf(answer, "deliveries");
+    addBodyTexts(listOf(answer, "deliveries"), answer.text, "deliveries");
     return answer.value as ReceiveReply;
   }
 

@@ -1,5 +1,6 @@
 import { MAX_WAIT_MS } from "../core/limits.ts";
 import { DEFAULT_GROUP_SETTINGS } from "../core/settings.ts";
+import { addBodyTexts } from "./body-texts.ts";
 import type { ReceiveReply, Settlement, SettleResult } from "./delivery.ts";
 import { FairlaneApiError } from "./errors.ts";
 import { type HttpCaller, listOf } from "./http-caller.ts";
@@ -47,7 +48,7 @@ export class GroupCalls {
       timeoutMs: MAX_WAIT_MS + requestTimeoutMs,
       retry: "never",
     });
-    listOf(answer, "deliveries");
+    addBodyTexts(listOf(answer, "deliveries"), answer.text, "deliveries");
     return answer.value as ReceiveReply;
   }
 

@@ -107,6 +107,10 @@ class HeldMessage implements Message {
     this.signal = signal;
   }
 
+  get bodyText(): string | undefined {
+    return this.#held.delivery.bodyText;
+  }
+
   ack(): Promise<SettlementStatus> {
     return this.#decide({ receipt: this.#receipt, action: "ack" });
   }

@@ -40,6 +40,8 @@ export interface Call {
 export interface Answer {
   /** Parsed JSON; undefined where there is no content. */
   value: unknown;
+  /** Of which `value` was parsed. */
+  text: string;
   response: Response;
   /** An earlier try may have been carried out although it was not answered. */
   isRepeat: boolean;
@@ -90,7 +92,7 @@ export class HttpCaller {
   }
 
   private valueOf({ response, text }: { response: Response; text: string }): Omit<Answer, "isRepeat"> {
-    if (response.ok) return { value: readValue(response, text), response };
+    if (response.ok) return { value: readValue(response, text), text, response };
     throw apiError(response, text, this.surroundings.epochMs());
   }
 

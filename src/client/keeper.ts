@@ -1,6 +1,6 @@
 import { MAX_SETTLEMENTS } from "../core/limits.ts";
 import { DEFAULT_GROUP_SETTINGS } from "../core/settings.ts";
-import { mayPass } from "./backoff.ts";
+import { mayPassOnceServed } from "./backoff.ts";
 import type { ConsumePhase, SettlementStatus } from "./consume-options.ts";
 import type { GroupCalls } from "./group-calls.ts";
 import type { HeldDelivery } from "./held-delivery.ts";
@@ -174,7 +174,7 @@ export class Keeper {
 
   private failed(error: unknown, phase: ConsumePhase): void {
     if (this.closed.signal.aborted) return;
-    if (mayPass(error)) this.ports.onError(error, phase);
+    if (mayPassOnceServed(error)) this.ports.onError(error, phase);
     else this.ports.onFatal(error);
   }
 }

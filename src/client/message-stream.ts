@@ -1,5 +1,4 @@
-import type { Message } from "./consume-options.ts";
-import { GIVE_BACK } from "./consumer.ts";
+import { giveBack, type Message } from "./consume-options.ts";
 
 interface Handed {
   message: Message;
@@ -56,11 +55,11 @@ export async function* messageStream(
         yield next.message;
         goesOn = true;
       } finally {
-        next.end(goesOn ? undefined : GIVE_BACK);
+        next.end(goesOn ? undefined : giveBack);
       }
     }
   } finally {
-    for (const { end } of handed.splice(0)) end(GIVE_BACK);
+    for (const { end } of handed.splice(0)) end(giveBack);
     consumer.stop();
     await ended;
   }

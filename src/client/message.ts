@@ -18,6 +18,19 @@ interface NewMessageCommon {
 export interface NewJsonMessage extends NewMessageCommon {
   /** Any value that JSON can hold; as `JSON.stringify` writes it, at most 1 MiB of UTF-8. */
   body: unknown;
+  bodyText?: undefined;
+  bytes?: undefined;
+  contentType?: undefined;
+}
+
+/** A message with a JSON body that is written already. */
+export interface NewJsonTextMessage extends NewMessageCommon {
+  /**
+   * One JSON value as text, at most 1 MiB of UTF-8: stored as it is, with its large integers, its `1.0`, repeated names
+   * and white space, except for white space around it. It must not hold half of a surrogate pair other than as an escape.
+   */
+  bodyText: string;
+  body?: undefined;
   bytes?: undefined;
   contentType?: undefined;
 }
@@ -29,9 +42,10 @@ export interface NewBytesMessage extends NewMessageCommon {
   /** A media type; `application/octet-stream` if absent. */
   contentType?: string | undefined;
   body?: undefined;
+  bodyText?: undefined;
 }
 
-export type NewMessage = NewJsonMessage | NewBytesMessage;
+export type NewMessage = NewJsonMessage | NewJsonTextMessage | NewBytesMessage;
 
 /** A message that is committed in the tenant's log. */
 export interface PublishResult {

@@ -36,8 +36,8 @@ export class Publisher {
   }
 
   /**
-   * Chunks go one after the other, so that order within a partition holds. A chunk that is refused for its content
-   * leaves the others alone; after any other failure nothing more is sent.
+   * Chunks go one after the other, and nothing is sent after the first failure: what is stored is the beginning of the
+   * batch, so that publishing the rest once more keeps the order within a partition.
    */
   async publishBatch(
     messages: Iterable<NewMessage>,
@@ -72,7 +72,6 @@ class Batch {
   /** null: not sent. */
   private readonly outcomes: (PublishOutcome | null)[] = [];
   private chunk = emptyChunk();
-  private failed = false;
 
   constructor(send: (chunk: Chunk) => Promise<PublishResult[]>) {
     this.send = send;
@@ -86,7 +85,8 @@ class Batch {
     try {
       encoded = encodeMessage(message, `messages[${place}]`, makeId);
     } catch (error) {
-      this.fail(place, error);
+      await this.flush();
+      if (this.stoppedBy === null) this.stop([place], error);
       return;
     }
     if (!fits(this.chunk, encoded)) await this.flush();
@@ -96,7 +96,7 @@ class Batch {
   /** Throws `PublishError` unless all are stored. */
   async finish(): Promise<PublishResult[]> {
     await this.flush();
-    if (!this.failed) return this.outcomes as PublishResult[];
+    if (this.stoppedBy === null) return this.outcomes as PublishResult[];
     const notSent = new NotSentError(this.stoppedBy);
     throw new PublishError(this.outcomes.map((outcome) => outcome ?? { error: notSent }));
   }
@@ -112,17 +112,14 @@ class Batch {
       const isContent = error instanceof FairlaneApiError && (error.status === 400 || error.status === 413);
       // An abort and a token function's own error are no outcome of a message.
       if (!isContent && !isOfTheCall(error)) throw error;
-      if (!isContent) this.stoppedBy = error;
-      const shown = isContent ? inBatchPlaces(error, chunk.places) : error;
-      for (const place of chunk.places) this.fail(place, shown);
+      this.stop(chunk.places, isContent ? inBatchPlaces(error, chunk.places) : error);
     }
   }
 
-  private fail(place: number, error: unknown): void {
-    this.failed = true;
-    this.outcomes[place] = {
-      error: error instanceof Error ? error : new Error("not stored", { cause: error }),
-    };
+  private stop(places: readonly number[], error: unknown): void {
+    this.stoppedBy = error;
+    const shown = error instanceof Error ? error : new Error("not stored", { cause: error });
+    for (const place of places) this.outcomes[place] = { error: shown };
   }
 }
 

@@ -1,5 +1,5 @@
 import { MAX_SETTLEMENTS } from "../core/limits.ts";
-import { askedWaitMs, backoffMs, mayPass, wasNotDone } from "./backoff.ts";
+import { askedWaitMs, backoffMs, mayPassOnceServed, wasNotDone } from "./backoff.ts";
 import type { SettlementStatus } from "./consume-options.ts";
 import type { Settlement, SettleResult } from "./delivery.ts";
 import type { Decision, HeldDelivery } from "./held-delivery.ts";
@@ -9,6 +9,12 @@ import { pause, type Surroundings } from "./surroundings.ts";
 /** A receipt works after its visibility until another delivery takes its place: worth trying for so long. */
 const GIVE_UP_AFTER_MS = 60_000;
 const BOUNDS = { initialMs: 50, maxMs: 5000 };
+
+/** After a nack or a postponement that counted, its own repetition is stale: which it was, nobody can tell. */
+function repeatedStatus(result: SettleResult, { action }: Decision): SettlementStatus {
+  if (result.status === "stale" && (action === "nack" || action === "postpone")) return "unknown";
+  return asOurs(result, action).status;
+}
 
 export interface SettlerPorts {
   settle(settlements: Settlement[], signal: AbortSignal): Promise<SettleResult[]>;
@@ -85,7 +91,7 @@ export class Settler {
         this.answered(results);
       } catch (error) {
         if (this.closed.signal.aborted) break;
-        if (!mayPass(error)) {
+        if (!mayPassOnceServed(error)) {
           this.ports.onFatal(error);
           break;
         }
@@ -109,7 +115,7 @@ export class Settler {
     for (const [i, { held, decision, isRepeat, resolve }] of entries.entries()) {
       const result = results[i];
       const status =
-        result === undefined ? "unknown" : isRepeat ? asOurs(result, decision.action).status : result.status;
+        result === undefined ? "unknown" : isRepeat ? repeatedStatus(result, decision) : result.status;
       resolve(status);
       this.ports.onOutcome(held, status);
     }

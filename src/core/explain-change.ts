@@ -1,64 +1,79 @@
-import { type Explained, explainAt, type Subject, type Surroundings } from "./explain.ts";
+import {
+  type Blocker,
+  type Explained,
+  explainAt,
+  type Subject,
+  type Surroundings,
+  type UnsettledState,
+} from "./explain.ts";
 import type { Lane } from "./lane.ts";
 import { expiresAtMs } from "./walk.ts";
 
-/** Instants that are tried; a lane with more deliveries under way than this may name one at which nothing changes. */
-const MAX_INSTANTS_TRIED = 16;
+/** Messages of the lane that are walked over in all, a walk for each instant that is tried: about a millisecond. */
+const MAX_MESSAGES_WALKED = 10_000;
+const MIN_INSTANTS_TRIED = 16;
+
+export interface Change {
+  atMs: number;
+  /** What it is in then. */
+  state: UnsettledState;
+}
 
 /**
- * The next moment at which time alone changes what is explained, null if only an event does. Never later than that:
- * where shares decide, another lane's time may move this one, and is named instead.
+ * The next moment at which time alone changes what becomes of the message: its state, its own time, attempt or
+ * subscriber, or which kinds of blockers hold. null: only an event does. It is taken that who asks goes on asking, and that
+ * fair share stays as it is: there another lane's time may change this one earlier. What else of the partition is delayed
+ * and not due is not known, and may come before it then. Of a lane with very many instants
+ * only the first are tried, and then those of the message itself.
  */
-export function nextChangeAtMs(
+export function nextChange(
   subject: Subject,
   lane: Lane | null,
   around: Surroundings,
   explained: Explained,
-): number | null {
+): Change | null {
   const { nowMs } = around.rules;
-  const latestMs = firstAfter(nowMs, certainChanges(lane, around, explained));
-  const said = JSON.stringify(explained);
-  const instants = [...new Set(possibleChanges(subject, lane, around))]
-    .filter((atMs) => atMs > nowMs && (latestMs === null || atMs < latestMs))
-    .sort((a, b) => a - b);
-  for (const [tried, atMs] of instants.entries()) {
-    if (tried >= MAX_INSTANTS_TRIED) return atMs;
-    if (JSON.stringify(explainAt(subject, lane, around, atMs)) !== said) return atMs;
+  const own = [explained.untilMs ?? 0, ...instantsOf(subject, around)];
+  const ahead = (instants: Iterable<number>): number[] =>
+    [...new Set(instants)].filter((atMs) => atMs > nowMs && Number.isFinite(atMs)).sort((a, b) => a - b);
+  const first = ahead([...own, ...instantsOfLane(lane, around)]).slice(0, instantsTried(lane));
+  const fate = fateOf(explained);
+  for (const atMs of [...first, ...ahead(own)]) {
+    const then = explainAt(subject, lane, around, atMs);
+    if (fateOf(then) !== fate) return { atMs, state: then.state };
   }
-  return latestMs;
+  return null;
 }
 
-/** Those that always count. */
-function certainChanges(lane: Lane | null, around: Surroundings, explained: Explained): (number | null)[] {
-  const changes: (number | null)[] = [around.logRetryAtMs, explained.lease?.expiresAtMs ?? null];
-  // What is delayed is in no lane, and the lease of its lane may be idle.
-  if (explained.lease && lane?.idleSinceMs != null) changes.push(lane.idleSinceMs + around.idleLeaseMs);
-  if (explained.state === "being-dead-lettered") changes.push(around.deadLetterRetryAtMs);
-  for (const blocker of explained.blockers) {
-    // It says how many live.
-    if (blocker.kind === "nobody-asking") changes.push(...around.liveUntilMs.values());
-    if (blocker.kind === "share") changes.push(blocker.untilMs);
-  }
-  if (sharesDecide(lane, around))
-    changes.push(around.lanesChangeAtMs, ...around.askingUntilMs.values(), ...around.expiresAtMs.values());
-  return changes;
+function instantsTried(lane: Lane | null): number {
+  const walked = lane ? lane.exceptions.length + lane.window.length + countInRuns(lane) : 0;
+  return Math.max(MIN_INSTANTS_TRIED, Math.floor(MAX_MESSAGES_WALKED / Math.max(1, walked)));
 }
 
-/** Somebody else asks: whether the owner keeps the lane depends on the other lanes. */
-function sharesDecide(lane: Lane | null, { askingUntilMs, expiresAtMs }: Surroundings): boolean {
-  const owner = lane?.lease?.subscriber;
-  if (owner === undefined || !expiresAtMs.has(owner)) return false;
-  return askingUntilMs.size > (askingUntilMs.has(owner) ? 1 : 0);
+function countInRuns({ runs }: Lane): number {
+  let count = 0;
+  for (const { messages } of runs) count += messages.length;
+  return count;
 }
 
-/** Those at which something of the lane or of those who ask begins or ends. */
-function* possibleChanges(subject: Subject, lane: Lane | null, around: Surroundings): Generator<number> {
-  const { rules, askingUntilMs, liveUntilMs } = around;
-  yield subject.dueAtMs - rules.logAheadMs;
-  yield expiresAtMs(subject.dueAtMs, rules);
-  yield Math.max(0, ...askingUntilMs.values());
-  yield Math.max(0, ...liveUntilMs.values());
+/** Who is there comes and goes by more than time: what they are told of elsewhere. */
+const OF_SUBSCRIBERS: readonly Blocker["kind"][] = ["no-subscriber", "nobody-asking"];
+
+function fateOf({ state, untilMs, attempt, subscriber, blockers }: Explained): string {
+  const kinds = blockers.map(({ kind }) => kind).filter((kind) => !OF_SUBSCRIBERS.includes(kind));
+  return JSON.stringify([state, untilMs, attempt, subscriber, kinds]);
+}
+
+function instantsOf({ dueAtMs }: Subject, { rules }: Surroundings): number[] {
+  return [dueAtMs - rules.logAheadMs, expiresAtMs(dueAtMs, rules)];
+}
+
+/** Those at which something of the lane or its owner begins or ends. */
+function* instantsOfLane(lane: Lane | null, around: Surroundings): Generator<number> {
+  const { rules } = around;
   if (!lane) return;
+  if (lane.lease) yield around.expiresAtMs.get(lane.lease.subscriber) ?? 0;
+  yield around.shares.draining.get(lane) ?? 0;
   for (const { visibleUntilMs, messages } of lane.runs) {
     yield visibleUntilMs;
     for (const { dueAtMs } of messages) yield expiresAtMs(dueAtMs, rules);
@@ -71,11 +86,4 @@ function* possibleChanges(subject: Subject, lane: Lane | null, around: Surroundi
     if (delayed) yield dueAtMs - rules.logAheadMs;
     yield expiresAtMs(dueAtMs, rules);
   }
-}
-
-function firstAfter(nowMs: number, instants: readonly (number | null)[]): number | null {
-  let first: number | null = null;
-  for (const atMs of instants)
-    if (atMs !== null && atMs > nowMs && (first === null || atMs < first)) first = atMs;
-  return first;
 }

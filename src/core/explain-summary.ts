@@ -1,9 +1,13 @@
-import type { Blocker, Explained, OwnState } from "./explain.ts";
+import type { Blocker, Explained, OwnState, UnderWay } from "./explain.ts";
 
 /** The explanation in one or two sentences: the cause, and what happens next. */
 
-/** What is known of the group beside the explanation. */
+/** What is known beside the explanation. */
 export interface SummaryTerms {
+  /** When it was looked at. */
+  nowMs: number;
+  /** Of the message before it, where that is the blocker; null: not known. */
+  blockingId: string | null;
   /** null: no limit. */
   maxAttempts: number | null;
   /** Whether a message out of attempts becomes a dead letter; else it is dropped. */
@@ -61,27 +65,35 @@ function ownText(own: OwnState, terms: SummaryTerms): string {
   const until = timeText(own.untilMs);
   switch (own.state) {
     case "in-flight":
-      return `${deliveredText(own, terms)}; ${lapseText(own, terms)}`;
+      return `Delivered to ${deliveredText(own, terms)}; ${lapseText(own, terms)}${lookAt(own)}`;
     case "backing-off":
       return `${attemptText(own, terms)} failed${becauseOf(own.reason)}; it comes again at ${until}.`;
     case "postponed":
-      return `Postponed by a consumer; it comes again at ${until}, and what is behind it in its partition waits for it.`;
+      return `Postponed; it comes again at ${until}, and what is behind it in its partition waits for it.`;
     default:
       return `Published with a delay; it is due at ${until}.`;
   }
 }
 
-function lapseText({ attempt, untilMs }: OwnState, { maxAttempts, deadLetters }: SummaryTerms): string {
-  const at = timeText(untilMs);
-  if (maxAttempts === null || (attempt ?? 0) < maxAttempts)
-    return `unless it settles, it comes again at ${at}.`;
-  return deadLetters
-    ? `unless it settles, it becomes a dead letter at ${at}.`
-    : `unless it settles, it is dropped at ${at}.`;
+function lapseText(own: OwnState, { maxAttempts, deadLetters }: SummaryTerms): string {
+  const at = timeText(own.untilMs);
+  const unless = own.overdue === "extended" ? "unless it settles or is extended again" : "unless it settles";
+  if (maxAttempts === null || (own.attempt ?? 0) < maxAttempts) return `${unless}, it comes again at ${at}.`;
+  return `${unless}, it ${deadLetters ? "becomes a dead letter" : "is dropped"} at ${at}.`;
 }
 
+/** To whom, and since when it is out. */
 function deliveredText(own: OwnState, terms: SummaryTerms): string {
-  return `Delivered to ${own.subscriber} (${attemptText(own, terms).toLowerCase()})`;
+  const { subscriber, deliveredAtMs, overdue } = own;
+  const to = `${subscriber} (${attemptText(own, terms).toLowerCase()})`;
+  if (deliveredAtMs === null) return to;
+  const at = `${to} at ${timeText(deliveredAtMs)}, ${agoText(deliveredAtMs, terms)}`;
+  return overdue === "extended" ? `${at}, and extended since` : at;
+}
+
+/** A client extends for as long as its process lives, so a handler that hangs shows by nothing else. */
+function lookAt({ subscriber, overdue }: OwnState): string {
+  return overdue === null ? "" : ` Look at what ${subscriber} does with it.`;
 }
 
 function attemptText({ attempt }: OwnState, { maxAttempts }: SummaryTerms): string {
@@ -136,15 +148,15 @@ function blockerText(blocker: Blocker, terms: SummaryTerms): string {
     case "no-subscriber":
       return "The group has no live subscriber: it is delivered when one receives.";
     case "nobody-asking":
-      return blocker.subscribers === 1
-        ? "The one live subscriber has no receive open: it is delivered when one asks."
-        : `None of the ${blocker.subscribers} live subscribers has a receive open: it is delivered when one asks.`;
+      return nobodyText(blocker, terms);
     case "lease":
       return `Its partition is held by ${blocker.subscriber}, which does not ask for messages; unless it does, the partition is free at ${timeText(blocker.expiresAtMs)}.`;
     case "share":
       return shareText(blocker);
-    case "message":
-      return `Waits behind the message at offset ${blocker.offset}, ${beforeText(blocker, terms)}`;
+    case "message": {
+      const id = terms.blockingId === null ? "" : `${terms.blockingId} `;
+      return `Waits behind the message ${id}at offset ${blocker.offset}, ${beforeText(blocker, terms)}`;
+    }
     case "in-flight-limit":
       return roomText(blocker);
     case "failed-limit":
@@ -152,6 +164,22 @@ function blockerText(blocker: Blocker, terms: SummaryTerms): string {
     case "unread":
       return "Dispatch has not read so far in the log; the next receives read on.";
   }
+}
+
+function nobodyText(blocker: Extract<Blocker, { kind: "nobody-asking" }>, terms: SummaryTerms): string {
+  const { subscribers, busiest } = blocker;
+  const nobody =
+    subscribers === 1
+      ? "The one live subscriber has no receive open"
+      : `None of the ${subscribers} live subscribers has a receive open`;
+  return `${nobody}${busiest === null ? "" : `; ${busyText(busiest, terms)}`}: it is delivered when one asks.`;
+}
+
+function busyText({ subscriber, inFlight, sinceMs }: UnderWay, terms: SummaryTerms): string {
+  const has = `${subscriber} has ${inFlight} ${inFlight === 1 ? "message" : "messages"} under way`;
+  if (sinceMs === null) return has;
+  const oldest = inFlight === 1 ? "since" : "the oldest since";
+  return `${has}${inFlight === 1 ? "" : ","} ${oldest} ${timeText(sinceMs)} (${agoText(sinceMs, terms)})`;
 }
 
 function shareText({ subscriber, untilMs }: Extract<Blocker, { kind: "share" }>): string {
@@ -174,7 +202,7 @@ function beforeText(own: OwnState, terms: SummaryTerms): string {
   const until = timeText(own.untilMs);
   switch (own.state) {
     case "in-flight":
-      return `which was delivered to ${own.subscriber} (${attemptText(own, terms).toLowerCase()}) until ${until}.`;
+      return `which was delivered to ${deliveredText(own, terms)}; ${lapseText(own, terms)}${lookAt(own)}`;
     case "backing-off":
       return `which failed${becauseOf(own.reason)} and comes again at ${until}.`;
     case "postponed":
@@ -192,6 +220,23 @@ function becauseOf(reason: string): string {
   if (reason === "") return "";
   const chars = [...reason];
   return `: "${chars.length > MAX_REASON_SHOWN ? `${chars.slice(0, MAX_REASON_SHOWN).join("")}…` : reason}"`;
+}
+
+const UNITS_MS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+] as const;
+
+/** In its largest unit alone, rounded down: "14 minutes ago". */
+function agoText(atMs: number, { nowMs }: SummaryTerms): string {
+  const agoMs = nowMs - atMs;
+  for (const [unit, unitMs] of UNITS_MS) {
+    const count = Math.floor(agoMs / unitMs);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+  }
+  return "just now";
 }
 
 function timeText(atMs: number | null): string {

@@ -37,15 +37,22 @@ export interface OwnState {
   untilMs: number | null;
   /** Who has the delivery under way. */
   subscriber: string | null;
+  /** Since when the delivery is under way; null: there is none, or it is not known. */
+  deliveredAtMs: number | null;
+  /** Whether that is longer than the group lets a delivery be out, and by what. */
+  overdue: Overdue | null;
   /** The last reason that a consumer gave, "" for none. */
   reason: string;
 }
+
+/** `asked`: it was received for longer than the group's visibility timeout. */
+export type Overdue = "extended" | "asked";
 
 export type Blocker =
   | { kind: "group-paused" }
   | { kind: "log-unavailable"; untilMs: number }
   | { kind: "no-subscriber" }
-  | { kind: "nobody-asking"; subscribers: number }
+  | { kind: "nobody-asking"; subscribers: number; busiest: UnderWay | null }
   | { kind: "lease"; subscriber: string; epoch: number; expiresAtMs: number }
   | { kind: "share"; subscriber: string | null; untilMs: number | null }
   | ({ kind: "message"; offset: number } & OwnState)
@@ -61,9 +68,17 @@ export interface Explained extends OwnState {
   changesHands: boolean;
 }
 
+/** What a subscriber has: so many deliveries, the oldest of them since then, null where that is not known. */
+export interface UnderWay {
+  subscriber: string;
+  inFlight: number;
+  sinceMs: number | null;
+}
+
 /** The message, and whether its lane has it: else it was not read yet. */
 export interface Subject {
   offset: number;
+  /** Infinity: not known, then it is not taken to be too old. */
   dueAtMs: number;
   delayed: boolean;
   inLane: boolean;
@@ -74,21 +89,19 @@ export interface Surroundings {
   paused: boolean;
   /** When the log is tried again; null: it can be read. */
   logRetryAtMs: number | null;
-  /** When the copy of a dead letter is tried again; null: none failed. */
-  deadLetterRetryAtMs: number | null;
   /** As dispatch has them. */
   rules: WalkRules;
+  /** For how long the group lets a delivery be out that asks for nothing else. */
+  visibilityTimeoutMs: number;
   /** Live subscribers, each by when its last heartbeat ends. */
   expiresAtMs: ReadonlyMap<string, number>;
-  /** The same, each by when it would be taken for dead: a waiting receive is a heartbeat until it ends. */
-  liveUntilMs: ReadonlyMap<string, number>;
-  /** Those of them that ask, each by when it stops to count so. */
-  askingUntilMs: ReadonlyMap<string, number>;
+  /** Those of them that ask. */
+  asking: ReadonlySet<string>;
+  /** Those who hold deliveries. */
+  delivering: ReadonlySet<string>;
+  /** While nobody asks: who of them has the oldest delivery. null: somebody asks, or none has any. */
+  busiest: UnderWay | null;
   shares: LaneShares;
-  /** How long the lease of a lane with nothing unsettled lasts. */
-  idleLeaseMs: number;
-  /** When time alone changes the outcome of any lane of the group. */
-  lanesChangeAtMs: number | null;
 }
 
 /** What fair share says of lanes for those who ask now. */
@@ -101,7 +114,10 @@ export interface LaneShares {
   someMayTake: boolean;
 }
 
-/** As of `nowMs`, which may be later than the surroundings: then as if time alone had passed. */
+/**
+ * As of `nowMs`, which may be later than the surroundings: then as if time alone had passed. Who asks goes on asking,
+ * and lives; fair share stays as it is, but for what must be given up, until it is.
+ */
 export function explainAt(
   subject: Subject,
   lane: Lane | null,
@@ -111,29 +127,41 @@ export function explainAt(
   const rules = { ...around.rules, nowMs };
   const held = subject.inLane && lane ? verdictAt(lane, subject.offset, rules) : null;
   const verdict = held ?? verdictOfEntry(subject, rules);
-  const own = ownStateOf(verdict, lane, subject.offset);
+  const own = ownStateOf(verdict, lane, subject.offset, around, nowMs);
   const lease = leaseAt(lane, around, nowMs);
   const blockers = groupBlockers(verdict, around, nowMs);
   if (verdict.kind !== "expired" && verdict.kind !== "spent" && verdict.kind !== "dying") {
     const hold = holdBlockers(lane, lease, around, nowMs);
     // Whose turn the lane is matters to what may go.
     if (verdict.kind === "deliverable") blockers.push(...hold);
-    blockers.push(...laneBlockers(subject, verdict, lane, rules, blockers.length > 0 || hold.length > 0));
+    const laneWaits = blockers.length > 0 || hold.length > 0;
+    blockers.push(...laneBlockers(subject, verdict, lane, { ...around, rules }, laneWaits));
+    // What was delayed comes to its lane by itself when it is due.
+    const comes = subject.delayed && nowMs > around.rules.nowMs;
+    if (verdict.kind === "deliverable" && !subject.inLane && !comes) blockers.push({ kind: "unread" });
   }
   const waits = own.state === "deliverable" && blockers.length > 0;
-  const changesHands = lease !== null && lane !== null && around.shares.freed.has(lane);
+  const changesHands = lease !== null && lane !== null && isFreed(lane, around, nowMs);
   return { ...own, state: waits ? "waiting" : own.state, blockers, lease, changesHands };
 }
 
-function ownStateOf(verdict: Verdict, lane: Lane | null, offset: number): OwnState {
+function ownStateOf(
+  verdict: Verdict,
+  lane: Lane | null,
+  offset: number,
+  around: Surroundings,
+  nowMs: number,
+): OwnState {
   const reason = lane?.exceptionAt(offset)?.reason ?? "";
-  const nobody = { untilMs: null, subscriber: null, reason };
+  const nobody = { untilMs: null, subscriber: null, deliveredAtMs: null, overdue: null, reason };
   switch (verdict.kind) {
     case "deliverable":
       return { ...nobody, state: "deliverable", attempt: verdict.attempt > 1 ? verdict.attempt - 1 : null };
     case "inFlight": {
       const { subscriber, attempt, untilMs } = verdict;
-      return { state: "in-flight", attempt, untilMs, subscriber, reason };
+      const deliveredAtMs = lane?.holderOf(offset)?.deliveredAtMs ?? null;
+      const overdue = overdueOf(lane, offset, around, nowMs);
+      return { state: "in-flight", attempt, untilMs, subscriber, deliveredAtMs, overdue, reason };
     }
     case "backingOff": {
       const { attempt, untilMs } = verdict;
@@ -159,11 +187,24 @@ function ownStateOf(verdict: Verdict, lane: Lane | null, offset: number): OwnSta
   }
 }
 
-function leaseAt(lane: Lane | null, { expiresAtMs }: Surroundings, nowMs: number): Explained["lease"] {
+/** A delivery leaves its run when it is extended, and only then while it is under way. */
+function overdueOf(
+  lane: Lane | null,
+  offset: number,
+  { visibilityTimeoutMs }: Surroundings,
+  nowMs: number,
+): Overdue | null {
+  const deliveredAtMs = lane?.holderOf(offset)?.deliveredAtMs;
+  if (deliveredAtMs === undefined || nowMs - deliveredAtMs <= visibilityTimeoutMs) return null;
+  return lane?.exceptionAt(offset) ? "extended" : "asked";
+}
+
+function leaseAt(lane: Lane | null, around: Surroundings, nowMs: number): Explained["lease"] {
   if (!lane?.lease) return null;
   const { subscriber, epoch } = lane.lease;
-  const endMs = expiresAtMs.get(subscriber);
-  return endMs !== undefined && endMs > nowMs ? { subscriber, epoch, expiresAtMs: endMs } : null;
+  const endMs = around.expiresAtMs.get(subscriber);
+  if (endMs === undefined || (endMs <= nowMs && !around.asking.has(subscriber))) return null;
+  return { subscriber, epoch, expiresAtMs: endMs };
 }
 
 /** What holds for every message of the group. */
@@ -177,36 +218,43 @@ function groupBlockers(verdict: Verdict, around: Surroundings, nowMs: number): B
   const subscribers = liveCount(around, nowMs);
   if (subscribers === 0) blockers.push({ kind: "no-subscriber" });
   // Who works on a message need not ask for the next one: that is no news.
-  else if (verdict.kind !== "inFlight" && !someoneAsks(around, nowMs))
-    blockers.push({ kind: "nobody-asking", subscribers });
+  else if (verdict.kind !== "inFlight" && around.asking.size === 0)
+    blockers.push({ kind: "nobody-asking", subscribers, busiest: around.busiest });
   return blockers;
 }
 
-function liveCount({ liveUntilMs }: Surroundings, nowMs: number): number {
-  let live = 0;
-  for (const untilMs of liveUntilMs.values()) if (untilMs > nowMs) live += 1;
+function liveCount(around: Surroundings, nowMs: number): number {
+  let live = around.asking.size;
+  for (const [subscriber, endMs] of around.expiresAtMs)
+    if (endMs > nowMs && !around.asking.has(subscriber)) live += 1;
   return live;
-}
-
-function someoneAsks({ askingUntilMs }: Surroundings, nowMs: number): boolean {
-  for (const untilMs of askingUntilMs.values()) if (untilMs > nowMs) return true;
-  return false;
 }
 
 /** Whose the lane is, and whether it comes to somebody who asks. */
 function holdBlockers(
   lane: Lane | null,
   lease: Explained["lease"],
-  { shares, askingUntilMs }: Surroundings,
+  around: Surroundings,
   nowMs: number,
 ): Blocker[] {
-  if (lane && lease && !shares.freed.has(lane)) {
+  const { shares, asking } = around;
+  if (lane && lease && !isFreed(lane, around, nowMs)) {
     const { subscriber } = lease;
     const drainEndMs = shares.draining.get(lane);
     if (drainEndMs !== undefined) return [{ kind: "share", subscriber, untilMs: drainEndMs }];
-    return (askingUntilMs.get(subscriber) ?? 0) > nowMs ? [] : [{ kind: "lease", ...lease }];
+    if (asking.has(subscriber)) return [];
+    // Whoever asks first is given the lane of an owner that neither asks nor holds deliveries.
+    return asking.size === 0 && !around.delivering.has(subscriber) ? [] : [{ kind: "lease", ...lease }];
   }
   return shares.someMayTake ? [] : [{ kind: "share", subscriber: null, untilMs: null }];
+}
+
+/** Fair share takes the lane from its owner: now, or once its drain has ended or its deliveries have. */
+function isFreed(lane: Lane, { shares }: Surroundings, nowMs: number): boolean {
+  if (shares.freed.has(lane)) return true;
+  const drainEndMs = shares.draining.get(lane);
+  if (drainEndMs === undefined) return false;
+  return (drainEndMs !== null && drainEndMs <= nowMs) || countInFlight(lane, nowMs) === 0;
 }
 
 /** What stands before the message in its lane. */
@@ -214,44 +262,54 @@ function laneBlockers(
   subject: Subject,
   verdict: Verdict,
   lane: Lane | null,
-  rules: WalkRules,
+  around: Surroundings,
   laneWaits: boolean,
 ): Blocker[] {
+  const { rules } = around;
   const blockers: Blocker[] = [];
   const mayGo = verdict.kind === "deliverable";
   const outcome = lane ? walk(lane, rules, Number.POSITIVE_INFINITY) : null;
   if (lane && outcome) {
-    const first = stopBefore(subject, outcome, rules);
-    if (first !== null) blockers.push(messageBlocker(lane, first, outcome, rules, laneWaits));
+    const first = stopBefore(subject, lane, outcome, rules);
+    if (first !== null) blockers.push(messageBlocker(lane, first, outcome, around, laneWaits));
     if (mayGo && isOutOfRoom(subject, lane, outcome, rules, first !== null))
       blockers.push(roomBlocker(lane, outcome, rules));
   }
   if (mayGo && !mayStart(subject, lane, rules)) blockers.push({ kind: "failed-limit" });
-  if (mayGo && !subject.inLane) blockers.push({ kind: "unread" });
   return blockers;
 }
 
 /** The message at which the walk ends before it comes to this one; null: it comes to it. */
-function stopBefore(subject: Subject, outcome: WalkOutcome, rules: WalkRules): number | null {
+function stopBefore(subject: Subject, lane: Lane, outcome: WalkOutcome, rules: WalkRules): number | null {
   const strict = rules.maxInFlight === 1;
   const { stop, stopOffset, grants } = outcome;
   let first: number | null = null;
   if (stop === "barrier" || stop === "strict") first = stopOffset;
   else if (strict) first = grants[0]?.offset ?? null;
   if (first === null || first === subject.offset) return null;
+  if (!subject.inLane) return goesBefore(subject, lane, first, strict) ? first : null;
   return strict || first < subject.offset ? first : null;
+}
+
+/** Whether a message of the lane goes before one that comes to it yet, as `Lane.arrive` and the walk place that. */
+function goesBefore(subject: Subject, lane: Lane, offset: number, strict: boolean): boolean {
+  if (subject.offset > lane.walkedOffset) return offset < subject.offset;
+  if (offset > lane.walkedOffset) return false;
+  const state = lane.exceptionAt(offset)?.state;
+  return offset < subject.offset || (strict ? state !== "arrived" : state === "returned");
 }
 
 function messageBlocker(
   lane: Lane,
   offset: number,
   outcome: WalkOutcome,
-  rules: WalkRules,
+  around: Surroundings,
   laneWaits: boolean,
 ): Blocker {
+  const { rules } = around;
   const verdict = verdictAt(lane, offset, rules);
   assert(verdict !== null, "the walk stops at a message of the lane");
-  const own = ownStateOf(verdict, lane, offset);
+  const own = ownStateOf(verdict, lane, offset, around, rules.nowMs);
   const goes = outcome.grants.some((grant) => grant.offset === offset) && !laneWaits;
   const state = own.state === "deliverable" && !goes ? "waiting" : own.state;
   return { kind: "message", offset, ...own, state };
@@ -265,10 +323,13 @@ function isOutOfRoom(
   rules: WalkRules,
   isBehind: boolean,
 ): boolean {
-  if (rules.maxInFlight > 1 && countInFlight(lane, rules.nowMs) >= rules.maxInFlight) return true;
+  const inFlight = countInFlight(lane, rules.nowMs);
+  if (rules.maxInFlight > 1 && inFlight >= rules.maxInFlight) return true;
   if (isBehind || outcome.grants.some(({ offset }) => offset === subject.offset)) return false;
-  if (subject.offset <= lane.walkedOffset) return subject.inLane;
-  return outcome.stop === "full" || outcome.stop === "limit";
+  if (subject.inLane)
+    return subject.offset <= lane.walkedOffset || outcome.stop === "full" || outcome.stop === "limit";
+  const before = outcome.grants.filter(({ offset }) => goesBefore(subject, lane, offset, false));
+  return inFlight + before.length >= rules.maxInFlight;
 }
 
 function roomBlocker(lane: Lane, outcome: WalkOutcome, rules: WalkRules): Blocker {

@@ -35,6 +35,8 @@ export interface Run {
   subscriber: string;
   epoch: number;
   visibleUntilMs: number;
+  /** Absent: not known, since the row is older than this field. */
+  deliveredAtMs?: number | undefined;
   messages: { offset: number; bodyBytes: number; dueAtMs: number }[];
 }
 
@@ -68,6 +70,8 @@ export interface Exception {
   epoch: number;
   /** The last reason that a consumer gave, "" for none. */
   reason: string;
+  /** Only inFlight: since when this delivery is out, however often it was extended. Absent: not known. */
+  deliveredAtMs?: number | undefined;
 }
 
 export interface Lease {
@@ -91,6 +95,7 @@ export interface Holder {
   bodyBytes: number;
   dueAtMs: number;
   reason: string;
+  deliveredAtMs?: number | undefined;
 }
 
 export class Lane {

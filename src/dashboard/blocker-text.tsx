@@ -1,6 +1,6 @@
 import type { Blocker } from "../client/fairlane.ts";
 import { formatCount } from "./format.ts";
-import { Countdown } from "./moment.tsx";
+import { Ago, Countdown } from "./moment.tsx";
 import { Name } from "./name.tsx";
 
 /** One thing that must pass before the message is delivered. */
@@ -37,12 +37,23 @@ export function BlockerText({ blocker }: { blocker: Blocker }) {
     case "message":
       return (
         <>
-          It waits behind offset {blocker.offset}, which is {blocker.state.replaceAll("-", " ")}
+          It waits behind{" "}
+          {blocker.id !== undefined && (
+            <>
+              <Name text={blocker.id} /> at{" "}
+            </>
+          )}
+          offset {blocker.offset}, which is {blocker.state.replaceAll("-", " ")}
           {blocker.attempt !== undefined && ` (attempt ${blocker.attempt})`}
           {blocker.subscriber !== undefined && (
             <>
               {" "}
               with <Name text={blocker.subscriber} />
+            </>
+          )}
+          {blocker.deliveredAt !== undefined && (
+            <>
+              , delivered <Ago atMs={blocker.deliveredAt} />
             </>
           )}
           <Until atMs={blocker.until} />

@@ -2,7 +2,6 @@ import type { Overview } from "../client/fairlane.ts";
 import { Fairlane, type Fetch } from "../client/fairlane.ts";
 import { DeadLetterList } from "./dead-letter-list.ts";
 import type { History } from "./history.ts";
-import { MessageSource } from "./message-source.ts";
 import type { PollTimers } from "./poller.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import { POLL_MS, Readings } from "./readings.ts";
@@ -18,6 +17,7 @@ import {
   UNREAD,
 } from "./state.ts";
 import { Store } from "./store.ts";
+import { TopicTotal } from "./topic-total.ts";
 import { keepHistory, keepView, loadHistory, loadView } from "./view.ts";
 
 const KEEP_HISTORY_EVERY_MS = 10_000;
@@ -40,6 +40,7 @@ export class Board {
   readonly deadLetters: DeadLetterList;
   readonly history: History;
   readonly readings: Readings;
+  readonly topicTotal: TopicTotal;
   private readonly client: Fairlane;
   private readonly ports: BoardPorts;
   private readonly serverClock: ServerClock;
@@ -51,11 +52,10 @@ export class Board {
     this.ports = ports;
     const { timers, storage } = ports;
     const { tenant, token } = session;
-    const source = new MessageSource(ports.fetch);
     this.client = new Fairlane({
       url: ports.url,
       tenant,
-      fetch: source.fetch,
+      fetch: ports.fetch,
       token: token ?? undefined,
       // Pollers try again by themselves, and say when; what a person asked for fails at once, and says why.
       retryForMs: 0,
@@ -68,10 +68,10 @@ export class Board {
     this.deadLetters = new DeadLetterList({
       store: this.store,
       client: this.client,
-      source,
       timers,
       failed: (what, error, retryAtMs) => this.failed(what, error, retryAtMs),
     });
+    this.topicTotal = new TopicTotal(this.client, timers);
     this.readings = new Readings({
       store: this.store,
       client: this.client,
@@ -92,6 +92,7 @@ export class Board {
   stop(): void {
     this.readings.stop();
     this.deadLetters.stop();
+    this.topicTotal.stop();
     this.cancelTick?.();
     this.cancelTick = null;
     this.keepHistoryNow();
@@ -122,6 +123,7 @@ export class Board {
   /** Another page of topics; `wanted` becomes the chosen one where it is there, else the first. */
   showTopicsAfter(pageStarts: readonly (string | null)[], wanted: string | null = null): void {
     this.wantedTopic = wanted;
+    this.topicTotal.stop();
     this.store.update({ pageStarts, overview: UNREAD });
     this.chooseTopic(null);
     this.keepViewNow();
@@ -161,6 +163,7 @@ export class Board {
 
   private seen(reply: Overview): void {
     const before = this.store.get();
+    if (reply.next !== null || before.pageStarts.length > 1) this.topicTotal.askOnce();
     for (const topic of reply.topics) {
       this.serverClock.observe(topic.takenAt);
       for (const { group, backlog, oldestUnsettledAt } of topic.groups) {

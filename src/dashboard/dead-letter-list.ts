@@ -1,7 +1,6 @@
 import type { DeadLetter, DeadLetterPage, Fairlane } from "../client/fairlane.ts";
-import type { MessageSource } from "./message-source.ts";
 import { Poller, type PollTimers } from "./poller.ts";
-import { bytesOfBase64, previewOf } from "./preview.ts";
+import { bytesOfBase64, bytesOfText, previewOf } from "./preview.ts";
 import type { Problem } from "./problem.ts";
 import { type BoardState, type Confirmation, UNREAD } from "./state.ts";
 import type { Store } from "./store.ts";
@@ -12,10 +11,8 @@ const DEAD_LETTER_SUFFIX = "_dlq";
 export interface DeadLetterPorts {
   store: Store<BoardState>;
   client: Fairlane;
-  /** Beside the client, which uses it. */
-  source: MessageSource;
   timers: PollTimers;
-  failed(what: string, error: unknown, retryAtMs?: number): Problem;
+  failed(what: string, error: unknown, retryAtMs?: number | null): Problem;
 }
 
 /**
@@ -25,15 +22,13 @@ export interface DeadLetterPorts {
 export class DeadLetterList {
   private readonly store: Store<BoardState>;
   private readonly client: Fairlane;
-  private readonly source: MessageSource;
   private readonly failed: DeadLetterPorts["failed"];
   private readonly poller: Poller<DeadLetterPage>;
   private countedLast: number | null = null;
 
-  constructor({ store, client, source, timers, failed }: DeadLetterPorts) {
+  constructor({ store, client, timers, failed }: DeadLetterPorts) {
     this.store = store;
     this.client = client;
-    this.source = source;
     this.failed = failed;
     this.poller = new Poller({
       timers,
@@ -108,15 +103,10 @@ export class DeadLetterList {
         partitionKey,
         offset,
       });
-      const source = await this.source.take(offset);
       if (!isShown()) return;
-      const { contentType, bodyBytes, bodyBase64 } = message;
-      const start = bodyBase64 === undefined ? source?.start : bytesOfBase64(bodyBase64);
-      const value = previewOf(
-        start ?? new TextEncoder().encode(JSON.stringify(message.body)),
-        contentType,
-        bodyBytes,
-      );
+      const { contentType, bodyBytes, bodyBase64, bodyText = "" } = message;
+      const start = bodyBase64 === undefined ? bytesOfText(bodyText) : bytesOfBase64(bodyBase64);
+      const value = previewOf(start, contentType, bodyBytes);
       this.store.update({ preview: { row, body: { value, problem: null } } });
     } catch (error) {
       const problem = this.failed("Reading the body", error);

@@ -4,6 +4,7 @@ import { BlockerText } from "./blocker-text.tsx";
 import { useBoard, useBoardState } from "./board-context.ts";
 import { Ago, Countdown } from "./moment.tsx";
 import { Name } from "./name.tsx";
+import { NextChange } from "./next-change.tsx";
 import { ProblemNote } from "./problem-note.tsx";
 import type { Question } from "./state.ts";
 import { StateBadge } from "./state-badge.tsx";
@@ -116,7 +117,7 @@ function QuestionForm({ onAsk }: { onAsk(question: Question): void }) {
 }
 
 function Answer({ explanation }: { explanation: Explanation }) {
-  const { state, summary, blockers, attempt, maxAttempts, subscriber, reason, lease, nextChangeAt, at } =
+  const { state, summary, blockers, attempt, maxAttempts, subscriber, deliveredAt, reason, lease, at } =
     explanation;
   return (
     <>
@@ -133,11 +134,12 @@ function Answer({ explanation }: { explanation: Explanation }) {
         </ul>
       )}
       <dl class="facts">
-        {fact("next change", nextChangeAt === null ? "only by an event" : <Countdown atMs={nextChangeAt} />)}
+        {fact("next change", <NextChange explanation={explanation} />)}
         {attempt !== undefined &&
           fact("attempt", `${attempt}${maxAttempts === null ? "" : ` of ${maxAttempts}`}`)}
         {explanation.until !== null && fact("its own state ends", <Countdown atMs={explanation.until} />)}
         {subscriber !== undefined && fact("with", <Name text={subscriber} />)}
+        {deliveredAt !== undefined && fact("delivered", <Ago atMs={deliveredAt} />)}
         {reason !== undefined && fact("last reason", <Name text={reason} lines={4} />)}
         {explanation.targetGroup !== undefined && fact("only for", <Name text={explanation.targetGroup} />)}
         {lease !== null && fact("lane held by", <Name text={lease.subscriber} />)}

@@ -1,3 +1,5 @@
+import { FairlaneApiError } from "../client/fairlane.ts";
+
 /** Time as a poller sees it; the page's own, or a test's. */
 export interface PollTimers {
   nowMs(): number;
@@ -8,8 +10,9 @@ export interface PollTimers {
 export interface PollerOptions<T> {
   read(): Promise<T>;
   onReply(reply: T): void;
-  onFailure(error: unknown, retryAtMs: number): void;
-  /** From one reply to the next request; null: asks only when told to, and again after a failure. */
+  /** `retryAtMs` null: refused, and refused again as long as the question is the same. It is not asked by itself. */
+  onFailure(error: unknown, retryAtMs: number | null): void;
+  /** From one reply to the next request; null: asks only when told to, and again after a failure that may pass. */
   intervalMs: number | null;
   timers: PollTimers;
 }
@@ -81,7 +84,11 @@ export class Poller<T> {
     else if (delayMs !== null) this.askIn(delayMs);
   }
 
-  private failed(error: unknown): number {
+  private failed(error: unknown): number | null {
+    if (isRefusal(error)) {
+      this.options.onFailure(error, null);
+      return null;
+    }
     const delayMs = Math.max(retryDelayMs(this.failures), wantedDelayMs(error));
     this.failures += 1;
     this.options.onFailure(error, this.options.timers.nowMs() + delayMs);
@@ -100,6 +107,12 @@ export class Poller<T> {
     this.cancelTimer?.();
     this.cancelTimer = null;
   }
+}
+
+/** The server has understood the question, and says no. What it says of its own state may pass, and so may a proxy's page. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof FairlaneApiError) || error.code === "unexpected-reply") return false;
+  return error.status < 500 && error.status !== 429;
 }
 
 function retryDelayMs(failures: number): number {

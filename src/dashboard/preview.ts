@@ -55,3 +55,9 @@ export function bytesOfBase64(base64: string): Uint8Array {
   const chars = Math.ceil((PREVIEW_BYTES + 1) / 3) * 4;
   return Uint8Array.from(atob(base64.slice(0, chars)), (character) => character.charCodeAt(0));
 }
+
+/** The first bytes of a text in UTF-8, more than are shown where there are more. */
+export function bytesOfText(text: string): Uint8Array {
+  // A UTF-16 unit has at least one byte; one that the cut halves is behind what is shown.
+  return new TextEncoder().encode(text.slice(0, PREVIEW_BYTES + 1));
+}

@@ -12,7 +12,7 @@ export interface ReadingPorts {
   client: Fairlane;
   timers: PollTimers;
   onOverview(reply: Overview): void;
-  failed(what: string, error: unknown, retryAtMs: number): Problem;
+  failed(what: string, error: unknown, retryAtMs: number | null): Problem;
 }
 
 type Key = "overview" | "subscribers" | "waiting" | "explanation";

@@ -1,7 +1,7 @@
 import type { SubscriberList } from "../client/fairlane.ts";
 import { useBoard, useBoardState } from "./board-context.ts";
 import { formatCount } from "./format.ts";
-import { Ago, Countdown } from "./moment.tsx";
+import { Age, Ago, Countdown } from "./moment.tsx";
 import { Name } from "./name.tsx";
 import { ProblemNote } from "./problem-note.tsx";
 
@@ -51,6 +51,7 @@ function Subscribers({ reply }: { reply: SubscriberList }) {
             <th scope="col" class="number">
               In flight
             </th>
+            <th scope="col">Oldest delivery</th>
             <th scope="col">Partitions</th>
             <th scope="col">Seen</th>
             <th scope="col">Expires</th>
@@ -73,6 +74,9 @@ function Subscribers({ reply }: { reply: SubscriberList }) {
               </td>
               <td class="number" data-label="In flight">
                 {formatCount(each.inFlight)}
+              </td>
+              <td data-label="Oldest delivery">
+                <Age sinceMs={each.oldestDeliveryAt} />
               </td>
               <td class="wide" data-label="Partitions">
                 <Partitions names={each.partitions} lanes={each.lanes} />

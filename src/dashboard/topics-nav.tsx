@@ -5,11 +5,14 @@ import { formatCount } from "./format.ts";
 import { Age } from "./moment.tsx";
 import { Name } from "./name.tsx";
 import { justBefore } from "./topic-order.ts";
+import { mostStuckTopic, oldestUnsettledAt } from "./topic-trouble.ts";
+import { useStore } from "./use-store.ts";
 
 export function TopicsNav() {
   const { overview, pageStarts, topic, session } = useBoardState();
   const reply = overview.value;
   const next = reply?.next ?? null;
+  const mostStuck = mostStuckTopic(reply?.topics ?? []);
   return (
     <nav class="panel topics" aria-label="Topics">
       <h2>Topics</h2>
@@ -32,24 +35,35 @@ export function TopicsNav() {
           </thead>
           <tbody>
             {reply.topics.map((each) => (
-              <TopicRow key={each.topic} topic={each} isChosen={each.topic === topic} />
+              <TopicRow
+                key={each.topic}
+                topic={each}
+                isChosen={each.topic === topic}
+                isMostStuck={each.topic === mostStuck}
+              />
             ))}
           </tbody>
         </table>
       )}
-      {(next !== null || pageStarts.length > 1) && <Pages next={next} />}
+      {(next !== null || pageStarts.length > 1) && <Pages next={next} shown={reply?.topics.length ?? null} />}
     </nav>
   );
 }
 
 /** Of a tenant with more topics than are shown at once. */
-function Pages({ next }: { next: string | null }) {
+function Pages({ next, shown }: { next: string | null; shown: number | null }) {
   const board = useBoard();
+  const { total } = useStore(board.topicTotal.store);
   const { pageStarts } = useBoardState();
   const [name, setName] = useState("");
   const before = justBefore(name);
   return (
     <>
+      {total !== null && shown !== null && (
+        <p class="hint">
+          {formatCount(shown)} of {formatCount(Math.max(total, shown))} topics, by name
+        </p>
+      )}
       <div class="buttons">
         <button
           type="button"
@@ -92,10 +106,16 @@ function Pages({ next }: { next: string | null }) {
   );
 }
 
-function TopicRow({ topic, isChosen }: { topic: TopicOverview; isChosen: boolean }) {
+interface RowProps {
+  topic: TopicOverview;
+  isChosen: boolean;
+  /** Of the topics on this page. */
+  isMostStuck: boolean;
+}
+
+function TopicRow({ topic, isChosen, isMostStuck }: RowProps) {
   const board = useBoard();
   const backlog = topic.groups.reduce((sum, group) => sum + group.backlog, 0);
-  const oldest = topic.groups.map((group) => group.oldestUnsettledAt).filter((at) => at !== null);
   return (
     <tr class={isChosen ? "chosen" : ""}>
       <th scope="row">
@@ -107,6 +127,11 @@ function TopicRow({ topic, isChosen }: { topic: TopicOverview; isChosen: boolean
         >
           <Name text={topic.topic} />
         </button>
+        {isMostStuck && (
+          <span class="badge warn" title="Of the topics shown here, its message waits longest">
+            oldest
+          </span>
+        )}
       </th>
       <td class="number">
         {formatCount(
@@ -114,8 +139,8 @@ function TopicRow({ topic, isChosen }: { topic: TopicOverview; isChosen: boolean
           topic.groups.some((group) => group.atLeast),
         )}
       </td>
-      <td class="number">
-        <Age sinceMs={oldest.length === 0 ? null : Math.min(...oldest)} short />
+      <td class={`number ${isMostStuck ? "warn" : ""}`}>
+        <Age sinceMs={oldestUnsettledAt(topic)} short />
       </td>
       <td class={`number ${topic.deadLetters > 0 ? "bad" : ""}`}>
         {formatCount(topic.deadLetters, topic.deadLettersAtLeast)}

@@ -1,8 +1,8 @@
 import type { Explanation, WaitingLanes } from "../client/fairlane.ts";
 import { useBoard, useBoardState } from "./board-context.ts";
 import { formatCount, visibleText } from "./format.ts";
-import { Countdown } from "./moment.tsx";
 import { Name } from "./name.tsx";
+import { NextChange } from "./next-change.tsx";
 import { ProblemNote } from "./problem-note.tsx";
 import { StateBadge } from "./state-badge.tsx";
 import { Summary } from "./summary.tsx";
@@ -56,11 +56,7 @@ function Lanes({ reply }: { reply: WaitingLanes }) {
                 <Summary text={explanation.summary} />
               </td>
               <td data-label="Changes">
-                {explanation.nextChangeAt === null ? (
-                  <span class="quiet">by an event</span>
-                ) : (
-                  <Countdown atMs={explanation.nextChangeAt} />
-                )}
+                <NextChange explanation={explanation} />
               </td>
               <td>
                 <ExplainButton explanation={explanation} />

@@ -1,9 +1,9 @@
 import type { LaneShares, Surroundings } from "../core/explain.ts";
 import type { Lane } from "../core/lane.ts";
-import { ASKING_GRACE_MS } from "../core/limits.ts";
 import { dispatchRules, drainEndAtMs, planHandOvers } from "../core/plan-take.ts";
 import { mayTake, type ShareInput } from "../core/share.ts";
 import type { WalkRules } from "../core/walk.ts";
+import { busiestOf } from "./deliveries-under-way.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -17,46 +17,23 @@ export function surroundingsOf(
   logRetryAtMs: number | null,
   nowMs: number,
 ): Surroundings {
-  const { paused } = group.record.settings;
+  const { paused, visibilityTimeoutMs } = group.record.settings;
   const rules = dispatchRules(group.index, group.activeRules(nowMs));
   const asking = tenant.askingSubscribers(group, nowMs);
   return {
     paused,
     logRetryAtMs,
-    deadLetterRetryAtMs: group.deadLetterRetryAtMs,
     rules,
-    ...subscriberEnds(tenant, group, asking),
+    visibilityTimeoutMs,
+    expiresAtMs: new Map([...group.subscribers].map(([name, { expiresAtMs }]) => [name, expiresAtMs])),
+    asking,
+    delivering: new Set(group.index.deliveringTo()),
+    busiest: asking.size === 0 ? busiestOf(group, nowMs) : null,
     shares: paused || asking.size === 0 ? NO_SHARES : sharesOf(group, asking, rules),
-    idleLeaseMs: 2 * group.record.settings.leaseDurationMs,
-    lanesChangeAtMs: group.index.nextChangeAtMs,
   };
 }
 
 const NO_SHARES: LaneShares = { freed: new Set(), draining: new Map(), someMayTake: true };
-
-function subscriberEnds(
-  tenant: Tenant,
-  group: GroupState,
-  asking: ReadonlySet<string>,
-): Pick<Surroundings, "expiresAtMs" | "liveUntilMs" | "askingUntilMs"> {
-  const expiresAtMs = new Map<string, number>();
-  const askingUntilMs = new Map<string, number>();
-  for (const { subscriber, expiresAtMs: endMs, askingUntilMs: untilMs } of group.subscribers.values()) {
-    expiresAtMs.set(subscriber, endMs);
-    if (asking.has(subscriber)) askingUntilMs.set(subscriber, Math.min(untilMs, endMs));
-  }
-  const liveUntilMs = new Map(expiresAtMs);
-  const { leaseDurationMs } = group.record.settings;
-  // A receive that waits asks and is a heartbeat, the last time when it ends.
-  for (const { input, deadlineAtMs } of tenant.waiters.of(group.key)) {
-    const later = (ends: Map<string, number>, afterMs: number): void => {
-      ends.set(input.subscriber, Math.max(ends.get(input.subscriber) ?? 0, deadlineAtMs + afterMs));
-    };
-    later(liveUntilMs, leaseDurationMs);
-    later(askingUntilMs, Math.min(ASKING_GRACE_MS, leaseDurationMs));
-  }
-  return { expiresAtMs, liveUntilMs, askingUntilMs };
-}
 
 function sharesOf(group: GroupState, asking: ReadonlySet<string>, rules: WalkRules): LaneShares {
   const { drainingSince } = group;

@@ -1,5 +1,12 @@
-import { type Blocker, explainAt, type OwnState, type Subject, type Surroundings } from "../core/explain.ts";
-import { nextChangeAtMs } from "../core/explain-change.ts";
+import {
+  type Blocker,
+  type Explained,
+  explainAt,
+  type OwnState,
+  type Subject,
+  type Surroundings,
+} from "../core/explain.ts";
+import { type Change, nextChange } from "../core/explain-change.ts";
 import { type Ended, summaryOf, summaryOfEnded } from "../core/explain-summary.ts";
 import type { Lane } from "../core/lane.ts";
 import type { DeadLetterInfo } from "../log/message-log.ts";
@@ -18,26 +25,52 @@ export interface Named {
   dueAtMs: number | null;
 }
 
-export function explanationOf(
+/** What was decided at one instant, before it is put in words. */
+export interface Decided {
+  explained: Explained;
+  change: Change | null;
+  maxAttempts: number | null;
+  deadLetters: boolean;
+  nowMs: number;
+}
+
+export function decide(
   group: GroupState,
-  named: Named,
   subject: Subject,
   lane: Lane | null,
   around: Surroundings,
-): Explanation {
+): Decided {
   const { nowMs, maxAttempts } = around.rules;
   const explained = explainAt(subject, lane, around, nowMs);
+  const change = nextChange(subject, lane, around, explained);
+  return { explained, change, maxAttempts, deadLetters: group.record.settings.deadLetters, nowMs };
+}
+
+/** The message at which the walk ends before it comes to the one that is explained. */
+export function blockingOffset({ explained }: Decided): number | null {
+  for (const blocker of explained.blockers) if (blocker.kind === "message") return blocker.offset;
+  return null;
+}
+
+/** `blockingId`: of the message before it; null: it has none, or it was not looked up. */
+export function explanationOf(
+  group: GroupState,
+  named: Named,
+  decided: Decided,
+  blockingId: string | null,
+): Explanation {
+  const { explained, change, maxAttempts, nowMs } = decided;
   const { lease, blockers } = explained;
-  const { deadLetters } = group.record.settings;
   return {
     ...namedView(group, named),
     ...ownView(explained),
     until: explained.untilMs,
-    summary: summaryOf(explained, { maxAttempts, deadLetters }),
+    summary: summaryOf(explained, { ...decided, blockingId }),
     maxAttempts,
-    blockers: blockers.map(blockerView),
+    blockers: blockers.map((blocker) => blockerView(blocker, blockingId)),
     lease: lease && leaseView(lease),
-    nextChangeAt: nextChangeAtMs(subject, lane, around, explained),
+    nextChangeAt: change?.atMs ?? null,
+    nextState: change?.state ?? null,
     at: nowMs,
   };
 }
@@ -60,6 +93,7 @@ export function endedView(
     blockers: [],
     lease: null,
     nextChangeAt: null,
+    nextState: null,
     at: nowMs,
   };
 }
@@ -69,11 +103,12 @@ function namedView(group: GroupState, { publishedAtMs, dueAtMs, ...named }: Name
   return { topic, group: name, ...named, publishedAt: publishedAtMs, dueAt: dueAtMs };
 }
 
-function ownView({ state, attempt, subscriber, reason }: OwnState) {
+function ownView({ state, attempt, subscriber, deliveredAtMs, reason }: OwnState) {
   return {
     state,
     ...(attempt === null ? {} : { attempt }),
     ...(subscriber === null ? {} : { subscriber }),
+    ...(deliveredAtMs === null ? {} : { deliveredAt: deliveredAtMs }),
     ...(reason === "" ? {} : { reason }),
   };
 }
@@ -82,8 +117,10 @@ function leaseView({ expiresAtMs, ...lease }: { subscriber: string; epoch: numbe
   return { ...lease, expiresAt: expiresAtMs };
 }
 
-function blockerView(blocker: Blocker): Explanation["blockers"][number] {
+function blockerView(blocker: Blocker, blockingId: string | null): Explanation["blockers"][number] {
   switch (blocker.kind) {
+    case "nobody-asking":
+      return { kind: blocker.kind, subscribers: blocker.subscribers };
     case "log-unavailable":
       return { kind: blocker.kind, until: blocker.untilMs };
     case "lease": {
@@ -96,7 +133,8 @@ function blockerView(blocker: Blocker): Explanation["blockers"][number] {
     }
     case "message": {
       const { kind, offset, untilMs } = blocker;
-      return { kind, offset, ...ownView(blocker), until: untilMs };
+      const id = blockingId === null ? {} : { id: blockingId };
+      return { kind, offset, ...id, ...ownView(blocker), until: untilMs };
     }
     case "in-flight-limit": {
       const { kind, inFlight, limit, untilMs } = blocker;

@@ -1,17 +1,20 @@
 import { explainAt, type Subject, type Surroundings } from "../core/explain.ts";
 import type { Lane } from "../core/lane.ts";
-import { type WalkRules, walk, walkedVerdicts } from "../core/walk.ts";
+import { walk, walkedVerdicts } from "../core/walk.ts";
 
 /** Lanes looked at for one reply, of at most MAX_GROUP_LANES: some tens of milliseconds. */
 export const MAX_LANES_LOOKED = 5000;
 
 export interface WaitingLane {
   lane: Lane;
-  /** Its first message that is not under way. */
+  /** Its first message that is not under way; where all are, the one that is longest. */
   first: Subject;
 }
 
-/** Lanes that hold something and of which nothing can be delivered now, at most `limit`. */
+/**
+ * Lanes that hold something and of which nothing can be delivered now, at most `limit`. Those of which all is under
+ * way are left out, unless one of their deliveries is out for longer than the group lets a delivery be.
+ */
 export function waitingIn(
   lanes: Iterable<Lane>,
   around: Surroundings,
@@ -49,10 +52,10 @@ export function heldCount({ runs, exceptions, window }: Lane): number {
   return held;
 }
 
-/** Its first message that is not under way; null: something of the lane can be delivered, or all of it is under way. */
+/** What it waits with; null: something of the lane can be delivered, or all of it is under way in good time. */
 function waitsWith(lane: Lane, around: Surroundings): Subject | null {
   const first = firstNotUnderWay(lane, around);
-  if (!first) return null;
+  if (!first) return longestOverdue(lane, around);
   const next = nextToGo(lane, around);
   if (!next) return first;
   const { blockers } = explainAt(next, lane, around, around.rules.nowMs);
@@ -65,7 +68,7 @@ function nextToGo(lane: Lane, { rules }: Surroundings): Subject | null {
   const { grants, stop } = walk(lane, rules, 1);
   const [next] = grants;
   if (next) return { offset: next.offset, dueAtMs: next.dueAtMs, delayed: false, inLane: true };
-  return stop === "unread" ? unreadOf(rules) : null;
+  return stop === "unread" ? UNREAD : null;
 }
 
 function firstNotUnderWay(lane: Lane, { rules }: Surroundings): Subject | null {
@@ -74,10 +77,43 @@ function firstNotUnderWay(lane: Lane, { rules }: Surroundings): Subject | null {
   }
   const [entry] = lane.window;
   if (entry) return { offset: entry.offset, dueAtMs: entry.dueAtMs, delayed: entry.delayed, inLane: true };
-  return lane.behind ? unreadOf(rules) : null;
+  return lane.behind ? UNREAD : null;
 }
 
-/** A message behind all that was read. Its age is not known either: it is not taken to be too old. */
-function unreadOf({ nowMs, logAheadMs }: WalkRules): Subject {
-  return { offset: Number.MAX_SAFE_INTEGER, dueAtMs: nowMs + logAheadMs, delayed: false, inLane: false };
+/** Whose handler may hang: a client extends what it has for as long as its process lives. */
+function longestOverdue(lane: Lane, { rules, visibilityTimeoutMs }: Surroundings): Subject | null {
+  const latestMs = rules.nowMs - visibilityTimeoutMs;
+  let longest: Delivered | null = null;
+  for (const one of oldestDelivered(lane)) {
+    if (one.visibleUntilMs <= rules.nowMs || one.deliveredAtMs >= latestMs) continue;
+    if (longest === null || one.deliveredAtMs < longest.deliveredAtMs) longest = one;
+  }
+  return longest && { offset: longest.offset, dueAtMs: longest.dueAtMs, delayed: false, inLane: true };
 }
+
+interface Delivered {
+  offset: number;
+  dueAtMs: number;
+  deliveredAtMs: number;
+  visibleUntilMs: number;
+}
+
+/** Deliveries of which it is known since when they are out, the first one of each run. */
+function* oldestDelivered({ runs, exceptions }: Lane): Generator<Delivered> {
+  for (const { deliveredAtMs, visibleUntilMs, messages } of runs) {
+    const [first] = messages;
+    if (first && deliveredAtMs !== undefined) yield { ...first, deliveredAtMs, visibleUntilMs };
+  }
+  for (const { state, offset, dueAtMs, atMs: visibleUntilMs, deliveredAtMs } of exceptions) {
+    if (state === "inFlight" && deliveredAtMs !== undefined)
+      yield { offset, dueAtMs, deliveredAtMs, visibleUntilMs };
+  }
+}
+
+/** A message behind all that was read. */
+const UNREAD: Subject = {
+  offset: Number.MAX_SAFE_INTEGER,
+  dueAtMs: Number.POSITIVE_INFINITY,
+  delayed: false,
+  inLane: false,
+};

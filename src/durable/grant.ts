@@ -37,7 +37,7 @@ export function grant(group: GroupState, takes: readonly Take[], terms: GrantTer
       granted.push({ lane, offset: message.offset, attempt: message.attempt, nonce, epoch, visibleUntilMs });
     }
     if (fresh.length > 0) {
-      lane.grantRun({ nonce, subscriber, epoch, visibleUntilMs }, fresh);
+      lane.grantRun({ nonce, subscriber, epoch, visibleUntilMs, deliveredAtMs: terms.nowMs }, fresh);
       for (const entry of outcome.deferred)
         if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
     }
@@ -61,6 +61,7 @@ function grantAgain(lane: Lane, message: Grant, terms: GrantTerms & { epoch: num
     subscriber: terms.subscriber,
     epoch: terms.epoch,
     reason: before?.reason ?? "",
+    deliveredAtMs: terms.nowMs,
   });
 }
 

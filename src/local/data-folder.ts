@@ -16,6 +16,8 @@ export class DataFolder {
   /** The bundled Worker and the runtime's configuration, made anew by each start. */
   readonly workerPath: string;
   readonly tokenPath: string;
+  /** Where the server listens, as this machine reaches it; that of the last start. */
+  readonly urlPath: string;
   readonly #lock: DatabaseSync;
 
   /** Makes what is missing. Throws a StartRefusal when it cannot be written, or another server has it open. */
@@ -24,6 +26,7 @@ export class DataFolder {
     this.objectsPath = join(path, "objects");
     this.workerPath = join(path, "worker");
     this.tokenPath = join(path, "token");
+    this.urlPath = join(path, "url");
     try {
       makeFolder(path);
       mkdirSync(this.objectsPath, { recursive: true });
@@ -59,6 +62,10 @@ export class DataFolder {
 
   keepToken(token: string): void {
     writePrivate(this.tokenPath, token);
+  }
+
+  keepUrl(url: string): void {
+    writePrivate(this.urlPath, `${url}\n`);
   }
 
   /** May be called again. */

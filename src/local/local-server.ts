@@ -5,7 +5,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LogConfig } from "../log/log-config.ts";
 import { EVERY_TENANT, mintToken, SCOPES } from "./access-token.ts";
 import { DataFolder } from "./data-folder.ts";
-import { DEFAULT_HOST, DEFAULT_TENANTS, hostInUrl, isLoopback, logVariablesOf, readLog } from "./settings.ts";
+import {
+  DEFAULT_HOST,
+  DEFAULT_TENANTS,
+  hostInUrl,
+  isLoopback,
+  logVariablesOf,
+  readLog,
+  urlOnThisMachine,
+} from "./settings.ts";
 import { StartRefusal } from "./start-refusal.ts";
 import { bundleWorker } from "./worker-bundle.ts";
 import { CONFIG_NAME, type NetworkReach, type SocketName, workerdConfig } from "./workerd-config.ts";
@@ -100,6 +108,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     const workerd = await WorkerdProcess.spawn(configPath, CONFIG_NAME, SOCKETS, options.onOutput);
     const exited = workerd.exited.finally(() => data.close());
     const urls = await untilReady(workerd, host);
+    await keepUrl(data, urls.http, workerd);
     return {
       url: urls.http,
       token,
@@ -119,6 +128,16 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     };
   } catch (error) {
     data.close();
+    throw error;
+  }
+}
+
+/** For the command line, which finds it beside the token. */
+async function keepUrl(data: DataFolder, url: string, workerd: WorkerdProcess): Promise<void> {
+  try {
+    data.keepUrl(urlOnThisMachine(url));
+  } catch (error) {
+    await workerd.kill("SIGKILL");
     throw error;
   }
 }

@@ -63,6 +63,11 @@ export function hostInUrl(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
+/** A server on every address of the machine is reached here by the loopback one. */
+export function urlOnThisMachine(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+}
+
 function readPort(text: string): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= MAX_PORT) return port;

@@ -19,7 +19,7 @@ export const explainQuery = z
     context.addIssue({ code: "custom", path: ["id"], message: "give exactly one of id and offset" });
   });
 
-/** States of a message for a group. In the first six it is unsettled, in the others nothing more comes of it. */
+/** States of a message for a group. In the first eight it is unsettled, in the others nothing more comes of it. */
 export const MESSAGE_STATES = [
   "deliverable",
   "waiting",
@@ -40,6 +40,10 @@ const messageState = z.enum(MESSAGE_STATES).meta({
     "`deliverable`: the next receive of the lane's owner, or of anyone where it has none, gets it. `waiting`: the blockers say for what",
 });
 const attempt = z.int().min(0);
+const deliveredAt = atTime.optional().meta({
+  description:
+    "Since when the delivery under way is out, however often it was extended; absent: there is none, or it is not known",
+});
 const lease = z.strictObject({ subscriber: z.string(), epoch: count, expiresAt: atTime });
 
 /** What stands between the message and its delivery. */
@@ -67,10 +71,12 @@ export const blocker = z
       .strictObject({
         kind: z.literal("message"),
         offset,
+        id: z.string().optional().meta({ description: "Absent: the log does not have it, or was not asked" }),
         state: messageState,
         attempt: attempt.optional(),
         until: atTime.nullable(),
         subscriber: z.string().optional(),
+        deliveredAt,
         reason: z.string().optional(),
       })
       .meta({ description: "A message before it in the lane, at which the walk stops" }),
@@ -114,6 +120,7 @@ export const explanation = z
       .meta({ description: "When its own state ends by time: visibility, backoff, delay" }),
     reason: z.string().optional().meta({ description: "Why its last attempt failed" }),
     subscriber: z.string().optional().meta({ description: "Who has the delivery under way" }),
+    deliveredAt,
     targetGroup: z.string().optional().meta({ description: "The only group that gets it" }),
     deadLetter: deadLetter.optional(),
     blockers: z.array(blocker).meta({
@@ -125,8 +132,11 @@ export const explanation = z
       .meta({ description: "Who holds the partition; null: nobody, or nothing more comes of the message" }),
     nextChangeAt: atTime.nullable().meta({
       description:
-        "The next moment at which time alone changes this, or may change it by fair share; null: only an event does",
+        "The next moment at which time alone changes what becomes of the message: its state, its own until, attempt or subscriber, or which kinds of blockers hold, `no-subscriber` and `nobody-asking` apart. Who asks is taken to go on asking, and fair share to stay as it is. null: only an event changes it",
     }),
+    nextState: messageState
+      .nullable()
+      .meta({ description: "What it is in from then on; null: as nextChangeAt" }),
     at: atTime.meta({ description: "When this was so" }),
   })
   .meta({ id: "Explanation" });
@@ -148,7 +158,7 @@ export const waitingLanesReply = z.strictObject({
     )
     .meta({
       description:
-        "Lanes that hold something and of which nothing can be delivered now, each with its first message that is not under way: `id` is null, and `offset` too where it was not read yet. A lane whose messages are all under way does not wait. Of the lanes in memory the first 5000 are looked at",
+        "Lanes that hold something and of which nothing can be delivered now, each with its first message that is not under way: `id` is null, and `offset` too where it was not read yet. A lane whose messages are all under way does not wait, unless the oldest delivery is out for longer than the group's visibilityTimeoutMs, extended or received so: that one is explained. Of the lanes in memory the first 5000 are looked at",
     }),
   more: z.boolean().meta({ description: "There are more such lanes, or lanes that were not looked at" }),
 });

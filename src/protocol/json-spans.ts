@@ -1,6 +1,6 @@
 /**
  * Where the values of a publish request stand in its source text, so that a body can be stored as it
- * was written. `JSON.parse` keeps none of what must be kept: large integers, `1.0`, repeated names,
+ * was written; and those of a reply with a list of messages, so that a body can be handed over as it was. `JSON.parse` keeps none of what must be kept: large integers, `1.0`, repeated names,
  * the order of names.
  *
  * The text must be valid JSON already (`JSON.parse` accepted it): the scanner relies on the grammar
@@ -9,7 +9,7 @@
 export interface PublishSpans {
   /** Names of the envelope, in source order, repeated ones included. */
   names: string[];
-  /** One per element of the (last) `messages`; at most `maxMessages`. Elements that are no objects are null. */
+  /** One per element of the (last) list; at most `maxMessages`. Elements that are no objects are null. */
   messages: (MessageSpans | null)[];
 }
 
@@ -25,13 +25,13 @@ export interface MessageSpans {
 /** Names read of any one object; one more than that is a request that is refused anyway. */
 const MAX_NAMES = 1000;
 
-export function scanPublishSpans(text: string, maxMessages: number): PublishSpans {
+/** @param listName which of the envelope's names has the messages */
+export function scanPublishSpans(text: string, maxMessages: number, listName = "messages"): PublishSpans {
   const spans: PublishSpans = { names: [], messages: [] };
   const start = skipSpace(text, 0);
   if (text.charCodeAt(start) !== OPEN_BRACE) return spans;
   walkObject(text, start, spans.names, (name, valueStart) => {
-    if (name !== "messages" || text.charCodeAt(valueStart) !== OPEN_BRACKET)
-      return skipValue(text, valueStart);
+    if (name !== listName || text.charCodeAt(valueStart) !== OPEN_BRACKET) return skipValue(text, valueStart);
     spans.messages = [];
     return walkMessages(text, valueStart, maxMessages, spans.messages);
   });

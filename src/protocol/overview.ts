@@ -63,6 +63,10 @@ export const subscribersReply = z.strictObject({
       lanes: count.meta({ description: "Partitions it holds" }),
       busyLanes: count.meta({ description: "Of them, those with work now" }),
       inFlight: count,
+      oldestDeliveryAt: atTime.nullable().meta({
+        description:
+          "Since when the oldest of those in flight is out, however often it was extended; null: none is, or it is not known",
+      }),
       partitions: z.array(z.string()).meta({ description: `At most ${MAX_PARTITIONS_SHOWN} of them` }),
       lastSeenAt: atTime,
       expiresAt: atTime,

@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startLocalServer } from "../../src/local/local-server.ts";
 import { runLine } from "../unit/cli/fake-shell.ts";
 import { makePlace, type Place } from "./cli-program.ts";
 import { type Live, SECRET, setup } from "./harness.ts";
@@ -30,6 +31,24 @@ describe("the token", () => {
   test("of the local server is found from a folder below, without any setting but the URL", async () => {
     await mkdir(join(place.folder, "a", "b"), { recursive: true });
     expect((await place.ok(["topics"], { cwd: "a/b" })).code).toBe(0);
+  });
+
+  test("and the URL of a local server are found where it wrote them, and a stale one is named", async () => {
+    const data = join(place.folder, "moved");
+    const server = await startLocalServer({ dataDir: data, authSecret: SECRET });
+    try {
+      expect(await readFile(join(data, "url"), "utf8")).toBe(`${server.url}\n`);
+      expect((await stat(join(data, "url"))).mode & 0o077).toBe(0);
+      const status = await run("status", { FAIRLANE_URL: "", FAIRLANE_DATA: data });
+      expect(status.stdout).toContain(`${server.url} (${join(data, "url")})`);
+      expect((await run("topics", { FAIRLANE_URL: "", FAIRLANE_DATA: data })).code).toBe(0);
+    } finally {
+      await server.stop();
+    }
+    const gone = await run("topics", { FAIRLANE_URL: "", FAIRLANE_DATA: data });
+    expect(gone.code).toBe(5);
+    expect(gone.stderr).toContain(`no server answers at ${server.url}`);
+    expect(gone.stderr).toContain(`this one is from ${join(data, "url")}`);
   });
 
   test("of a profile is used for the profile's server", async () => {
@@ -133,6 +152,38 @@ describe("a server that is none", () => {
       expect(ended.stderr).toContain("is that a Fairlane server?");
       expect(ended.stderr).not.toContain("not here");
     });
+  });
+
+  test("named by more than its root says so", async () => {
+    const page = await run(`topics --url ${live.url}/ui`);
+    expect(page.code).toBe(3);
+    expect(page.stderr).toContain(
+      `the URL must be the server's root, like ${live.url}; ${live.url}/ui is from --url`,
+    );
+    const root = await run("inspect no-topic --offset 1");
+    expect(root.stderr).not.toContain("root");
+  });
+
+  test("that speaks no TLS is told from one that failed", async () => {
+    const ended = await run(`topics --url ${live.url.replace("http:", "https:")}`);
+    expect(ended.code).toBe(5);
+    expect(ended.stderr).toContain("does not speak TLS");
+    expect(ended.stderr).toContain("its URL begins with http://");
+  });
+
+  test("whose answer breaks off leaves open only what changes something", async () => {
+    const server = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const looked = await run(`topics --url ${url}`);
+      expect([looked.code, looked.stderr]).toEqual([5, expect.stringContaining("nothing was changed")]);
+      const changed = await run(`gc --url ${url}`);
+      expect([changed.code, changed.stderr]).toEqual([5, expect.stringContaining("may have been done")]);
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 
   test("may not send a token on to another by a redirect", async () => {

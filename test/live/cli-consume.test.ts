@@ -35,6 +35,24 @@ describe("consume", () => {
     expect((await groupOf(topic)).backlog).toBe(0);
   });
 
+  test("no way of looking changes a body", async () => {
+    const topic = freshTopic();
+    const body = '{ "n": 1.0, "n":9007199254740993,\t"e":1e400, "u":"\\u0041\\ud800" }';
+    await api().request("POST", `topics/${topic}/messages`, {
+      text: `{"messages":[{"id":"a","partitionKey":"k","body":${body}}]}`,
+    });
+    const json = await place.ok(consume(topic, "--max", "1", "--json"));
+    expect(json.stdout).toContain(`,"body":${body}}`);
+    const piped = await place.ok(["consume", topic, "--group", "piped", "--max", "1", "--", "cat"]);
+    expect(piped.stdout).toBe(body);
+    const tail = ["tail", topic, "--no-follow", "--bodies"];
+    expect((await place.ok(tail)).stdout.split("\n").slice(1)).toEqual([body, ""]);
+    expect((await place.ok([...tail, "--json"])).stdout).toContain(`,"body":${body}}`);
+    const inspect = ["inspect", topic, "--key", "k", "--id", "a"];
+    expect((await place.ok([...inspect, "--raw"])).stdout).toBe(body);
+    expect((await place.ok([...inspect, "--json"])).stdout).toContain(`,"body":${body}}`);
+  });
+
   test("as JSON lines has what the API has, but for what settles it", async () => {
     const topic = freshTopic();
     await api().publish(topic, [
@@ -130,9 +148,12 @@ describe("consume with a program", () => {
       { id: "fine", partitionKey: "e", body: "true" },
     ]);
     const command = `node -e 'process.stdin.on("data", d => { require("fs").writeFileSync("s-" + process.env.FAIRLANE_ID, JSON.parse(d)) })' && exec sh "s-$FAIRLANE_ID"`;
-    const ended = await place.ok(
+    const ended = await place.run(
       consume(topic, "--max", "5", "--json", "--postpone", "1h", "--exec", command),
     );
+    expect(ended.code).toBe(1);
+    const failure = ended.stderr.split("\n").find((line) => line.startsWith('{"error"')) ?? "";
+    expect(JSON.parse(failure).error).toMatchObject({ message: "3 messages nacked", exitCode: 1 });
     const byId = new Map(ended.lines<{ id: string }>().map((line) => [line.id, line]));
     expect(byId.get("fails")).toMatchObject({
       action: "nack",
@@ -153,6 +174,34 @@ describe("consume with a program", () => {
       }),
     );
     expect(states).toEqual(["backing-off", "postponed", "settled"]);
+  });
+
+  test("a nacked message makes the run fail, and Ctrl-C is an interruption all the same", async () => {
+    const topic = freshTopic();
+    await api().putGroup(topic, "g", { retry: { initialBackoffMs: 60_000, maxBackoffMs: 60_000 } });
+    await api().publish(topic, [
+      ...numbered(1, "a", "a"),
+      ...numbered(1, "b", "b"),
+      ...numbered(1, "c", "c"),
+    ]);
+    const failed = await place.run(consume(topic, "--max", "2", "--exec", "exit 3"));
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain("0 messages acked, 2 nacked\nfairlane: 2 messages nacked\n");
+    const running = place.start(consume(topic, "--exec", "exit 3"));
+    await running.shows("nacked");
+    running.child.kill("SIGINT");
+    expect((await running.ended).code).toBe(130);
+  });
+
+  test("a group that is new is said to be, with those that may have been meant", async () => {
+    const topic = freshTopic();
+    for (const group of ["billing", "billing-2", "search"]) await api().putGroup(topic, group);
+    const made = await place.ok(["consume", topic, "--group", "biling", "--idle-exit", "300ms"]);
+    expect(made.stderr).toContain(
+      `group biling is new in ${topic}: it begins with the earliest message; did you mean billing?\n`,
+    );
+    const known = await place.ok(["consume", topic, "--group", "biling", "--idle-exit", "300ms"]);
+    expect(known.stderr).not.toContain("is new");
   });
 
   test("Ctrl-C lets it end; its message is settled", async () => {
@@ -197,6 +246,18 @@ describe("consume with a program", () => {
     expect(order.filter((id) => id.startsWith("a"))).toEqual(["a0", "a1", "a2"]);
     expect(order.filter((id) => id.startsWith("b"))).toEqual(["b0", "b1", "b2"]);
     expect(ended.stderr).not.toContain("nacked");
+  });
+
+  test("what it left running holds nothing up: its exit code counts when it ends", async () => {
+    const topic = freshTopic();
+    await api().publish(topic, numbered(2, "k"));
+    const command = "sleep 60 > /dev/null & echo $! >> left; echo last words >&2; exit 0";
+    const startedMs = Date.now();
+    const ended = await place.ok(consume(topic, "--max", "2", "--exec", command));
+    expect(Date.now() - startedMs).toBeLessThan(20_000);
+    expect(ended.stderr).toContain("2 messages acked");
+    for (const pid of (await readFile(join(place.folder, "left"), "utf8")).trim().split("\n"))
+      process.kill(Number(pid));
   });
 
   test("a signal that it ignores does not leave it behind", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEFAULT_GROUP_SETTINGS, DEFAULT_TOPIC_SETTINGS } from "../../src/core/settings.ts";
 import { inThisProcess, makePlace, type Place } from "./cli-program.ts";
 import { freshTopic, type Live, numbered, only, SECRET, setup, until } from "./harness.ts";
 
@@ -62,17 +63,35 @@ describe("looking", () => {
     expect(words.stdout).toContain(`${live.url} (FAIRLANE_URL)`);
     expect(words.stdout).toMatch(/tenant +demo \(the default\)/);
     expect(words.stdout).not.toContain(live.token);
-    expect((await place.ok(["healthz", "--json"])).json()).toEqual((await live.open("GET", "/healthz")).json);
+    expect((await place.ok(["healthz", "--json"])).json()).toEqual({
+      ...((await live.open("GET", "/healthz")).json as object),
+      url: live.url,
+      urlFrom: "FAIRLANE_URL",
+      tenant: "demo",
+      tenantFrom: "the default",
+      hasToken: true,
+      tokenFrom: expect.stringMatching(/token$/),
+      profile: null,
+    });
   });
 
   test("topics", async () => {
     const topic = await sample();
-    expect((await place.ok(["topics", "--json"])).json()).toEqual(await answer("topics"));
     const rows = await until("the figures", async () => {
       const found = cells((await here.ok(["topics"])).stdout).find(([name]) => name === topic);
       return found?.[1] !== "" && found;
     });
     expect(rows).toEqual([topic, "3", expect.stringMatching(/^20.*Z$/), "0", "g", "2"]);
+    type Listed = { topic: string; messages?: number; groups?: { group: string; backlog: number }[] };
+    const listed = (await place.ok(["topics", "--json"])).json<{ topics: Listed[] }>().topics;
+    expect(listed.map((each) => each.topic)).toEqual(
+      ((await answer("topics")) as { topics: string[] }).topics,
+    );
+    expect(listed.find((each) => each.topic === topic)).toMatchObject({
+      messages: 3,
+      deadLetters: 0,
+      groups: [{ group: "g", backlog: 2 }],
+    });
     expect((await here.ok(["topics", "--tenant", "globex"])).stderr).toContain("globex has no topic yet");
   });
 
@@ -103,6 +122,13 @@ describe("looking", () => {
     const byOffset = await here.ok(["inspect", topic, "--offset", String(page.messages[1]?.offset)]);
     expect(byOffset.stdout).toMatch(/id +b0\n[\s\S]*\n\n"text"\n$/);
     expect((await here.ok(["inspect", topic, "--key", "b", "--id", "b0", "--raw"])).stdout).toBe('"text"');
+    const where = ["--key", "b", "--offset", String(page.messages[1]?.offset)];
+    expect((await here.ok(["inspect", topic, ...where, "--raw"])).stdout).toBe('"text"');
+    const elsewhere = await here.run(["inspect", topic, "--key", "a", ...where.slice(2)]);
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      3,
+      expect.stringContaining(`partition a of topic ${topic} has no message at offset`),
+    ]);
   });
 
   test("explain, waiting and subscribers", async () => {
@@ -110,7 +136,9 @@ describe("looking", () => {
     await api().publish(topic, [{ id: "later", partitionKey: "c", body: 1, delayMs: 3_600_000 }]);
     const explained = await here.ok(["explain", topic, "g", "--key", "c", "--id", "later"]);
     expect(explained.stdout).toMatch(/^later of partition c in \S+, for group g: delayed\n/);
-    expect(explained.stdout).toMatch(/until +\S+.*\(in 60 min\)[\s\S]*Next change: \S+/);
+    expect(explained.stdout).toMatch(
+      /until +\S+.*\(in 60 min\)[\s\S]*Next change: .*\(in 60 min\), then deliverable\n$/,
+    );
     const { offset, state } = (
       await place.ok(["explain", topic, "g", "--key", "a", "--id", "a0", "--json"])
     ).json();
@@ -129,6 +157,11 @@ describe("looking", () => {
     const missing = await place.ok(["explain", topic, "g", "--key", "a", "--id", "nope", "--json"]);
     expect(missing.json()).toMatchObject({ state: "not-found" });
 
+    // Its one subscriber counts as asking for a moment after its last receive: until then nothing waits.
+    await until("the lane", async () => {
+      const { stdout } = await here.ok(["waiting", topic, "g"]);
+      return cells(stdout).some(([partitionKey]) => partitionKey === "b");
+    });
     const waiting = (await place.ok(["waiting", topic, "g", "--json"])).json<{
       lanes: { partitionKey: string }[];
     }>();
@@ -140,6 +173,40 @@ describe("looking", () => {
       subscriber: "s1",
     });
     expect(cells((await here.ok(["subscribers", topic, "g"])).stdout)[0]?.[0]).toBe("s1");
+  });
+
+  test("explain says what to do, and which other group has somebody", async () => {
+    const topic = freshTopic();
+    await api().putGroup(topic, "paymnt");
+    await api().putGroup(topic, "payment", { paused: true });
+    await api().request("POST", `topics/${topic}/groups/payment/subscribers/s1/heartbeat`);
+    await api().request("POST", `topics/${topic}/groups/audit/receive`, { json: { subscriber: "a1" } });
+    await api().publish(topic, [{ id: "m", partitionKey: "k", body: 1 }]);
+    const asked = [topic, "paymnt", "--key", "k", "--id", "m"];
+    const alone = await here.ok(["explain", ...asked]);
+    expect(alone.stdout).toContain(
+      `\ndo: start a consumer, such as: fairlane consume ${topic} --group paymnt -- <program>\n`,
+    );
+    const [nearest, other] = alone.stderr.split("\n");
+    expect(nearest).toBe("group payment of this topic has 1 live subscriber: is it the one you mean?");
+    expect(other).toContain("group audit of this topic has 1 live subscriber");
+    expect((await here.ok(["explain", ...asked, "--json"])).stderr).toBe("");
+    const paused = await here.ok(["explain", topic, "payment", "--key", "k", "--id", "m"]);
+    expect(paused.stdout).toContain(`\ndo: resume it: fairlane groups resume ${topic} payment\n`);
+    expect(paused.stderr).toBe("");
+  });
+
+  test("waiting says that what is under way is not done", async () => {
+    const topic = freshTopic();
+    await api().publish(topic, [{ id: "m", partitionKey: "k", body: 1 }]);
+    await api().receive(topic, "g");
+    const busy = await here.ok(["waiting", topic, "g"]);
+    expect(busy.stdout).toBe("");
+    expect(busy.stderr).toBe(
+      `no lane of group g waits\n1 message is in flight, delayed or about to be delivered: fairlane lag ${topic} g, or explain one by its ID\n`,
+    );
+    await api().putGroup(topic, "idle", { startFrom: "latest" });
+    expect((await here.ok(["waiting", topic, "idle"])).stderr).toBe("no lane of group idle waits\n");
   });
 
   test("lag, offsets and leases", async () => {
@@ -204,6 +271,16 @@ describe("looking", () => {
 });
 
 describe("settings", () => {
+  test("of a new group or topic are the defaults where none is given, and printed", async () => {
+    const topic = freshTopic();
+    const made = await place.ok(["groups", "set", topic, "g", "--json"]);
+    expect(made.json()).toMatchObject({ ...DEFAULT_GROUP_SETTINGS, createdBy: "admin" });
+    await here.ok(["groups", "set", topic, "g", "--max-attempts", "7"]);
+    expect((await here.ok(["groups", "set", topic, "g"])).stdout).toMatch(/attempts +7\n/);
+    const settings = await here.ok(["topics", "set", freshTopic(), "--json"]);
+    expect(settings.json()).toEqual(DEFAULT_TOPIC_SETTINGS);
+  });
+
   test("of groups: set, get, pause, resume, delete", async () => {
     const topic = freshTopic();
     const flags =
@@ -328,12 +405,17 @@ describe("what changes or deletes", () => {
       ["k", "m0", "g", "1", "no\\tgood"],
       ["k", "m1", "g", "1", "no\\tgood"],
     ]);
+    const kept = await here.ok(["dead-letters", `${topic}_dlq`, "--limit", "2"]);
+    expect(cells(kept.stdout)).toEqual(rows);
+    expect(kept.stderr).toContain(`the dead letters of topic ${topic} are listed under ${topic}\n`);
     const letter = await here.ok(["inspect", `${topic}_dlq`, "--key", "k", "--id", "m0"]);
     expect(letter.stdout).toMatch(/failed by +group g of topic/);
 
     const redrive = async (...flags: string[]) =>
       (await place.ok(["redrive", topic, ...flags, "--json"])).json<{ redriven: number }>().redriven;
     expect(await redrive("--key", "k", "--id", "m0", "--group", "g")).toBe(1);
+    const gone = await here.run(["redrive", topic, "--key", "k", "--id", "m0", "--group", "g"]);
+    expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining("is not there")]);
     expect((await here.run(["redrive", topic, "--all"])).code).toBe(2);
     expect(await redrive("--group", "other", "--yes")).toBe(3);
     expect(await redrive("--all", "--yes")).toBe(2);

@@ -47,13 +47,13 @@ describe("publish", () => {
       "y=",
       "--json",
     ];
-    const body = '{"total":42.0,"large":9007199254740993,"tiny":1e-400,"text":"\\u00e9 \\n"}';
+    const body = '{ "total":42.0,"large":9007199254740993,\t"tiny":1e-400,"a":1,"a":2,"text":"\\u00e9 \\n"}';
     const first = await place.ok([...args, "--body", body]);
     expect(first.json()).toEqual({ messages: [{ id: "a/1", partitionKey: "k 1", duplicate: false }] });
     const again = await place.ok([...args, "--body", body]);
     expect(again.json()).toEqual({ messages: [{ id: "a/1", partitionKey: "k 1", duplicate: true }] });
     const stored = await bodyOf(topic, "k 1", "a/1");
-    expect(stored).toContain('"total":42.0,"large":9007199254740993,"tiny":1e-400');
+    expect(stored).toContain(`"body":${body},`);
     expect(JSON.parse(stored).headers).toEqual({ "x-a": "b=c", y: "" });
   });
 
@@ -99,7 +99,8 @@ describe("publish", () => {
 describe("publish --lines", () => {
   test("publishes each line, in order, and once", async () => {
     const topic = freshTopic();
-    const line = (i: number) => `{"id":"m${i}","partitionKey":"k${i % 3}","body":{"n":${i}.0}}`;
+    const line = (i: number) =>
+      `{"id":"m${i}","partitionKey":"k${i % 3}","body" : { "n":${i}.0, "n":"\\u0041" } }`;
     const stdin = Array.from({ length: 250 }, (_, i) => line(i)).join("\n");
     const first = await place.ok(["publish", topic, "--lines", "--json"], { stdin });
     expect(first.lines()).toHaveLength(250);
@@ -108,7 +109,7 @@ describe("publish --lines", () => {
     expect(again.stderr).toContain("published 0 messages, 250 duplicates");
     const stored = await live.api("demo").listMessages(topic);
     expect(stored.map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, i) => `m${i}`));
-    expect(await bodyOf(topic, "k1", "m1")).toContain('"body":{"n":1.0}');
+    expect(await bodyOf(topic, "k1", "m1")).toContain('"body":{ "n":1.0, "n":"\\u0041" },');
   });
 
   test("reports each line that is refused by its number, and publishes the others in order", async () => {
@@ -125,6 +126,7 @@ describe("publish --lines", () => {
       '{"id":7,"body":1}',
       '{"id":"g","partitionKey":"k","body":1,"delayMs":1.5}',
       `{"id":"h","partitionKey":"k","body":"${"x".repeat(1024 * 1024)}"}`,
+      '{"id":"behind","partitionKey":"k","body":2}',
       `{"id":"i","partitionKey":"k","body":"${"x".repeat(2 * 1024 * 1024)}"}`,
       '{"id":"j","partitionKey":"k","body":3}',
     ].join("\r\n");
@@ -139,13 +141,13 @@ describe("publish --lines", () => {
       [9, "id must be a string"],
       [10, "delayMs must be an integer"],
       [11, "cannot be sent: body has over 1048576 bytes"],
-      [12, "has over 2097152 bytes"],
+      [13, "has over 2097152 bytes"],
     ] as const) {
       expect(ended.stderr).toMatch(new RegExp(`line ${line} ${words.replace(/[[\]"]/g, "\\$&")}`));
     }
-    expect(ended.stderr).toContain("published 3 messages, 9 lines refused");
+    expect(ended.stderr).toContain("published 4 messages, 9 lines refused");
     const stored = await live.api("demo").listMessages(topic);
-    expect(stored.map(({ id }) => id)).toEqual(["a", "c", "j"]);
+    expect(stored.map(({ id }) => id)).toEqual(["a", "c", "behind", "j"]);
     expect(JSON.parse(await bodyOf(topic, "k", "c"))).toMatchObject({
       bodyBase64: "AAE=",
       contentType: "x/y",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Fairlane, FairlaneApiError, PublishError } from "../../src/client/fairlane.ts";
+import { Fairlane, FairlaneApiError, giveBack, PublishError } from "../../src/client/fairlane.ts";
 import { clientOf, Gate } from "./client.ts";
 import { freshTopic, type Live, numbered, only, SECRET, setup, until } from "./harness.ts";
 import { tenantToken } from "./tokens.ts";
@@ -119,6 +119,68 @@ test("two consumers share the partitions, and one takes over what the other leav
   expect(keys.map((key) => owners.get(`${key}/1`))).toEqual(Array(4).fill("one"));
   stops.get("one")?.abort();
   await consuming[0];
+});
+
+describe("G12 exact bytes: a JSON body as text", () => {
+  const SOURCES = [
+    "1.0",
+    "1e400",
+    "-0",
+    "9007199254740993",
+    '{"__proto__":{"a":1},"a":1,"a":2.0}',
+    '{ "a" :\t[ 1.50 ,\n\r 2 ] }',
+    '"\\u0041\\/\\ud800"',
+    '"é 🚚 \u2028"',
+    '"}],\\"body\\":"',
+    '"\\\\"',
+  ];
+
+  test("comes back as it was published", async () => {
+    const topic = freshTopic();
+    const client = clientOf(live);
+    const ref = (index: number) => ({ id: `m${index}`, partitionKey: `k${index}` });
+    await client.publishBatch(
+      topic,
+      SOURCES.map((source, index) => ({ ...ref(index), bodyText: ` ${source}\n` })),
+    );
+    const texts = new Map<string, string | undefined>();
+    const stop = new AbortController();
+    // The others are the next subscriber's, as the same attempt.
+    const half = SOURCES.length / 2;
+    await client.consume(topic, {
+      group: "g",
+      signal: stop.signal,
+      handler: ({ id, bodyText }) => {
+        if (texts.size === half) return giveBack;
+        texts.set(id, bodyText);
+        if (texts.size === half) stop.abort();
+        return undefined;
+      },
+    });
+    expect(texts.size).toBe(half);
+    const { deliveries } = await client.receive(topic, "g", { subscriber: "s", maxMessages: 100 });
+    expect(deliveries.map(({ attempt }) => attempt)).toEqual(Array(SOURCES.length - half).fill(1));
+    for (const { id, bodyText } of deliveries) texts.set(id, bodyText);
+    expect(SOURCES.map((_, index) => texts.get(`m${index}`))).toEqual(SOURCES);
+    for (const [index, source] of SOURCES.entries()) {
+      const stored = await client.admin.getMessage(topic, ref(index));
+      expect([stored.bodyText, stored.bodyBytes]).toEqual([source, Buffer.byteLength(source)]);
+      const query = new URLSearchParams(ref(index));
+      const raw = await live.api("demo").request("GET", `topics/${topic}/message?${query}`);
+      expect(raw.text).toContain(`"body":${source},"contentType"`);
+    }
+  });
+
+  test("of bytes there is none", async () => {
+    const topic = freshTopic();
+    const client = clientOf(live);
+    const ref = await client.publish(topic, { bytes: new TextEncoder().encode("1.0") });
+    expect((await client.admin.getMessage(topic, ref)).bodyText).toBeUndefined();
+    for await (const { bodyText, bytes } of client.messages(topic, { group: "g" })) {
+      expect([bodyText, bytes?.length]).toEqual([undefined, 3]);
+      break;
+    }
+  });
 });
 
 describe("refusals", () => {

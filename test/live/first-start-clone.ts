@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const CLONED = ["package.json", "package-lock.json", "scripts", "src"];
+const CLONED = ["package.json", "package-lock.json", "tsconfig.json", "scripts", "src"];
 
 export interface Ended {
   code: number | null;

@@ -121,7 +121,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** What became of a message, as far as its last delivery tells. */
 export type Known =
-  | { kind: "delivered"; subscriber: string; attempt: number; untilMs: number }
+  | { kind: "delivered"; subscriber: string; attempt: number; sinceMs: number; untilMs: number }
   | { kind: "postponed" | "backingOff"; untilMs: number }
   | { kind: "acked" | "rejected" };
 
@@ -234,17 +234,30 @@ export class ExplainWorld {
 
   async take(subscriber: string, maxMessages: number, visibilityTimeoutMs: number): Promise<number[]> {
     const handed = await this.place.take(TOPIC, GROUP, { subscriber, maxMessages, visibilityTimeoutMs });
-    return this.noteHanded(subscriber, handed);
+    return this.noteHanded(subscriber, handed, visibilityTimeoutMs);
+  }
+
+  /** Passes so much time, in which these go on asking, without taking anything. */
+  async passAsking(ms: number, subscribers: readonly string[]): Promise<void> {
+    const endMs = this.place.nowMs + ms;
+    for (;;) {
+      for (const subscriber of subscribers)
+        await this.place.take(TOPIC, GROUP, { subscriber, maxMessages: 0, visibilityTimeoutMs: null });
+      const leftMs = endMs - this.place.nowMs;
+      if (leftMs <= 0) return;
+      await this.place.advance(subscribers.length === 0 ? leftMs : Math.min(leftMs, ASKING_GRACE_MS / 2));
+    }
   }
 
   private wait(subscriber: string, waitMs: number): void {
     this.waiting.push(subscriber);
-    const more = { subscriber, waitMs, maxMessages: 3, visibilityTimeoutMs: 1700 };
+    const visibilityTimeoutMs = 1700;
+    const more = { subscriber, waitMs, maxMessages: 3, visibilityTimeoutMs };
     const ended = (): unknown => this.waiting.splice(this.waiting.indexOf(subscriber), 1);
     this.place.take(TOPIC, GROUP, more).then(
       (handed) => {
         ended();
-        this.noteHanded(subscriber, handed);
+        this.noteHanded(subscriber, handed, visibilityTimeoutMs);
       },
       (error: Error) => {
         ended();
@@ -254,13 +267,14 @@ export class ExplainWorld {
     );
   }
 
-  private noteHanded(subscriber: string, handed: readonly Handed[]): number[] {
+  private noteHanded(subscriber: string, handed: readonly Handed[], visibleMs: number): number[] {
     this.beat(subscriber);
     this.askedAtMs.set(subscriber, this.place.nowMs);
     for (const one of handed) {
       this.handed.push({ ...one, subscriber });
       const { offset, attempt, visibleUntil } = one;
-      this.known.set(offset, { kind: "delivered", subscriber, attempt, untilMs: visibleUntil });
+      const sinceMs = visibleUntil - visibleMs;
+      this.known.set(offset, { kind: "delivered", subscriber, attempt, sinceMs, untilMs: visibleUntil });
     }
     return handed.map(({ offset }) => offset);
   }
@@ -293,6 +307,7 @@ export class ExplainWorld {
     const [result] = await this.place.call("settle", input);
     if (result?.status !== "ok") return;
     const { nowMs } = this.place;
+    const before = this.known.get(offset);
     if (action === "ack") this.known.set(offset, { kind: "acked" });
     if (action === "reject" || result.deadLettered) this.known.set(offset, { kind: "rejected" });
     else if (action === "nack") this.known.set(offset, { kind: "backingOff", untilMs: nowMs + ms });
@@ -300,7 +315,8 @@ export class ExplainWorld {
     if (action === "extend") {
       this.handed.push(one);
       const { subscriber, attempt } = one;
-      this.known.set(offset, { kind: "delivered", subscriber, attempt, untilMs: nowMs + 1000 + ms });
+      const sinceMs = before?.kind === "delivered" ? before.sinceMs : Number.NaN;
+      this.known.set(offset, { kind: "delivered", subscriber, attempt, sinceMs, untilMs: nowMs + 1000 + ms });
     }
   }
 

@@ -120,6 +120,7 @@ function viewOf(lane: Lane | undefined): unknown {
       run.subscriber,
       run.epoch,
       run.visibleUntilMs,
+      run.deliveredAtMs ?? null,
       run.messages.map(({ offset, bodyBytes }) => [offset, bodyBytes]),
     ]),
     exceptions.map((e) => [
@@ -132,6 +133,7 @@ function viewOf(lane: Lane | undefined): unknown {
       e.subscriber,
       e.epoch,
       e.reason,
+      e.deliveredAtMs ?? null,
     ]),
   ];
 }

@@ -55,7 +55,7 @@ const RULES: readonly Rule[] = [
   // Its users install no schema library: of the protocol they get the types, and what is small and pure.
   {
     of: "src/client/",
-    values: ["src/core/", "src/protocol/base64.ts", "src/protocol/utf8.ts"],
+    values: ["src/core/", "src/protocol/base64.ts", "src/protocol/json-spans.ts", "src/protocol/utf8.ts"],
     types: ["src/protocol/"],
   },
   { of: "src/cli/", values: ["src/core/", "src/protocol/", "src/client/"] },

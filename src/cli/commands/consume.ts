@@ -1,22 +1,24 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { GIVE_BACK } from "../../client/consumer.ts";
 import {
   type ConsumeErrorContext,
   type Fairlane,
   FairlaneApiError,
+  giveBack,
   type Message,
   type StaleSettlement,
 } from "../../client/fairlane.ts";
 import { MAX_DELAY_MS, MAX_VISIBILITY_TIMEOUT_MS, MIN_VISIBILITY_TIMEOUT_MS } from "../../core/limits.ts";
 import type { Cli } from "../cli.ts";
-import { usageError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import { durationFlag, integerFlag, timeoutFlag } from "../durations.ts";
+import { EXIT } from "../exit-codes.ts";
 import { counted } from "../figures.ts";
 import { messagePrinter } from "../message-printer.ts";
 import { groupFlag, subscriberFlag } from "../name-flags.ts";
 import { programRunner } from "../program-runner.ts";
 import type { Run } from "../run.ts";
+import { similarNames } from "../similar-names.ts";
 
 const MAX_CONCURRENCY = 1000;
 const MAX_MESSAGES = 1_000_000_000;
@@ -59,7 +61,8 @@ export function consume(cli: Cli): Command {
         "FAIRLANE_CONTENT_TYPE, FAIRLANE_HEADERS (JSON) and FAIRLANE_PUBLISHED_AT in its environment. Exit code 0 acks; 75 " +
         "postpones (--postpone); any other, or a signal, nacks with the last line of its stderr as the reason. While it runs " +
         "the message stays its own. Programs of one partition run one after the other.\n\n" +
-        "Ctrl-C lets what runs end (--drain), then leaves the group; a second one ends it at once.",
+        "Ends with exit code 1 where a message was nacked, also one that came again and was acked then. Ctrl-C lets what runs " +
+        "end (--drain), then leaves the group, with exit code 130; a second one ends it at once.",
       examples: [
         ["consume orders --group billing", "print and ack, until Ctrl-C"],
         ["consume orders --group billing --max 10 --idle-exit 5s --json", "a few, as JSON lines"],
@@ -127,7 +130,9 @@ class Consuming {
     const fairlane = this.#run.connect(RETRY_FOR_MS);
     const { subscriber = subscriberName() } = this.#flags;
     if (!(await hasGroup(fairlane, topic, group))) {
-      out.note(`group ${group} is new in ${topic}: it begins with the earliest message`);
+      const near = similarNames(group, await groupsOf(fairlane, topic)).join(", or ");
+      const meant = near === "" ? "" : `; did you mean ${near}?`;
+      out.note(`group ${group} is new in ${topic}: it begins with the earliest message${meant}`);
     }
     if (this.#run.shell.stderr.isTTY)
       out.note(`consuming ${topic} for ${group} as ${subscriber}; Ctrl-C ends it`);
@@ -150,11 +155,18 @@ class Consuming {
     out.note(this.#summary());
     if (this.#failure) throw this.#failure.error;
     signal.throwIfAborted();
+    if (this.#counts.nack > 0) {
+      throw new CliError(
+        `${counted(this.#counts.nack, "message")} nacked`,
+        EXIT.failed,
+        `what becomes of them: fairlane explain ${topic} ${group} --key <key> --id <id>`,
+      );
+    }
   }
 
   async #one(message: Message): Promise<unknown> {
     const { max = Number.POSITIVE_INFINITY } = this.#flags;
-    if (this.#started >= max || this.#stop.signal.aborted) return GIVE_BACK;
+    if (this.#started >= max || this.#stop.signal.aborted) return giveBack;
     this.#started += 1;
     if (this.#started >= max) this.#stop.abort();
     this.#inHand += 1;
@@ -165,7 +177,7 @@ class Consuming {
       // Not the message's fault: it is left as it was, and nothing more is taken.
       this.#failure ??= { error };
       this.#stop.abort();
-      return GIVE_BACK;
+      return giveBack;
     } finally {
       this.#inHand -= 1;
       if (this.#inHand === 0) this.#waitIdle();
@@ -173,7 +185,7 @@ class Consuming {
   }
 
   #settle(message: Message, handled: Handled): unknown {
-    if (handled.kind === "give-back") return GIVE_BACK;
+    if (handled.kind === "give-back") return giveBack;
     this.#counts[handled.kind] += 1;
     if (handled.kind === "ack") return message.ack();
     if (handled.kind === "postpone") return message.postpone(handled.delayMs);
@@ -210,6 +222,17 @@ async function hasGroup(fairlane: Fairlane, topic: string, group: string): Promi
     return true;
   } catch (error) {
     if (error instanceof FairlaneApiError && error.code === "not-found") return false;
+    throw error;
+  }
+}
+
+/** Those that a misspelt one may have been meant for. */
+async function groupsOf(fairlane: Fairlane, topic: string): Promise<string[]> {
+  try {
+    return (await fairlane.admin.getTopic(topic)).groups.map(({ group }) => group);
+  } catch (error) {
+    // The topic is new as well.
+    if (error instanceof FairlaneApiError && error.code === "not-found") return [];
     throw error;
   }
 }

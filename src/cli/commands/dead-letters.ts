@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { MAX_PAGE } from "../../core/limits.ts";
 import type { Cli } from "../cli.ts";
 import { integerFlag, offsetFlag } from "../durations.ts";
+import { failedTopic } from "../failed-topic.ts";
 import { ageCell } from "../figures.ts";
 
 const MAX_REASON_CHARS = 60;
@@ -29,7 +30,8 @@ export function deadLetters(cli: Cli): Command {
     .option("--after <offset>", "go on behind this offset", offsetFlag)
     .option("--limit <number>", `at most so many, 1 to ${MAX_PAGE}`, integerFlag(1, MAX_PAGE))
     .action(
-      cli.action<{ after?: number; limit?: number }>(async (run, [topic = ""], { after, limit }) => {
+      cli.action<{ after?: number; limit?: number }>(async (run, [named = ""], { after, limit }) => {
+        const topic = failedTopic(run, named);
         const page = await run.fairlane.admin.deadLetters(topic, { after, limit });
         const rows = page.deadLetters.map((letter) => [
           letter.offset,

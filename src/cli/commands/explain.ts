@@ -3,7 +3,12 @@ import type { Cli } from "../cli.ts";
 import { usageError } from "../cli-error.ts";
 import { offsetFlag } from "../durations.ts";
 import { explanationText } from "../explanation-text.ts";
+import { counted } from "../figures.ts";
 import { idFlag, keyFlag } from "../name-flags.ts";
+import type { Run } from "../run.ts";
+import { similarNames } from "../similar-names.ts";
+
+const MAX_OTHERS_SHOWN = 3;
 
 interface Flags {
   key: string;
@@ -33,6 +38,26 @@ export function explain(cli: Cli): Command {
           throw usageError("give exactly one of --id and --offset");
         const explanation = await run.fairlane.admin.explain(topic, group, { partitionKey: key, id, offset });
         await run.out.result(explanation, () => explanationText(run.out, explanation, run.nowMs));
+        const isAlone = explanation.blockers.some(({ kind }) => kind === "no-subscriber");
+        if (isAlone && !run.out.json && !run.out.quiet) await noteOtherGroups(run, topic, group);
       }),
     );
+}
+
+/** Whoever waits for a subscriber may have started one, under another group's name. */
+async function noteOtherGroups(run: Run, topic: string, group: string): Promise<void> {
+  const { groups } = await run.fairlane.admin.getTopic(topic);
+  const live = groups.filter((one) => one.group !== group && one.subscribers > 0);
+  const similar = similarNames(
+    group,
+    live.map((one) => one.group),
+  );
+  const rankOf = (name: string) => (similar.includes(name) ? similar.indexOf(name) : similar.length);
+  const shown = live.sort((a, b) => rankOf(a.group) - rankOf(b.group)).slice(0, MAX_OTHERS_SHOWN);
+  for (const one of shown) {
+    const has = `group ${one.group} of this topic has ${counted(one.subscribers, "live subscriber")}`;
+    run.out.note(`${has}: is it the one you mean?`);
+  }
+  if (live.length > shown.length)
+    run.out.note(`and ${live.length - shown.length} more: fairlane topic-stats ${topic}`);
 }

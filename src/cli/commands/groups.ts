@@ -66,6 +66,7 @@ function set(cli: Cli): Command {
     about:
       "Settings that are not given keep their value; a new group, and a new topic, begin with the defaults.",
     examples: [
+      ["groups set orders billing", "makes it with the defaults, and prints its settings"],
       ["groups set orders billing --strict", "one message of a partition after the other"],
       ["groups set orders billing --visibility-timeout 2m --backoff 5s --max-backoff 10m", "slow handlers"],
       ["groups set orders audit --start-from latest", "a new group that sees only what comes from now on"],

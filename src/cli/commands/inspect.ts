@@ -23,14 +23,14 @@ export function inspect(cli: Cli): Command {
       summary: "show one message with its body",
       examples: [
         ["inspect orders --key order-1 --id order-1/created", "by partition key and ID"],
-        ["inspect orders --offset 218137900000000", "by offset"],
+        ["inspect orders --offset 218137900000000", "by offset; also with its --key, as explain takes it"],
         ["inspect orders --key order-1 --id order-1/created --raw > body", "its body alone, byte for byte"],
         ["inspect orders_dlq --key order-1 --id order-1/created", "a dead letter, and why it is one"],
       ],
     })
     .option("--key <key>", "its partition key", keyFlag)
     .option("--id <id>", "its ID", idFlag)
-    .option("--offset <offset>", "its offset: alone, or which of several of this ID", offsetFlag)
+    .option("--offset <offset>", "its offset: in place of --id, or which of several of this ID", offsetFlag)
     .option("--raw", "write the body's bytes and nothing else")
     .action(
       cli.action<Flags>(async (run, [topic = ""], flags) => {
@@ -46,13 +46,15 @@ export function inspect(cli: Cli): Command {
 /** The API finds a message by key and ID; an offset alone is looked up in the list. */
 async function placeOf(run: Run, topic: string, { key, id, offset }: Flags) {
   if (key !== undefined && id !== undefined) return { partitionKey: key, id, offset };
-  if (key !== undefined || id !== undefined || offset === undefined) {
-    throw usageError("which message?", "give --key and --id, or --offset");
+  if (id !== undefined || offset === undefined) {
+    throw usageError("which message?", "give --key and --id, or --offset, alone or with --key");
   }
-  const page = await run.fairlane.admin.listMessages(topic, { after: Math.max(0, offset - 1), limit: 1 });
+  const after = Math.max(0, offset - 1);
+  const page = await run.fairlane.admin.listMessages(topic, { partitionKey: key, after, limit: 1 });
   const [found] = page.messages;
   if (found?.offset !== offset) {
-    throw new CliError(`topic ${topic} has no message at offset ${offset}`, EXIT.notFound);
+    const where = key === undefined ? `topic ${topic}` : `partition ${key} of topic ${topic}`;
+    throw new CliError(`${where} has no message at offset ${offset}`, EXIT.notFound);
   }
   return { partitionKey: found.partitionKey, id: found.id, offset };
 }

@@ -15,7 +15,7 @@ import {
 import { readToEnd } from "../read-input.ts";
 import type { Run } from "../run.ts";
 import { variable } from "../shell.ts";
-import { checkToken, checkUrl, LOCAL_URL } from "../target.ts";
+import { checkToken, checkUrl, LOCAL_URL, localUrl } from "../target.ts";
 import { momentText } from "../times.ts";
 import { tokenClaims } from "../token-claims.ts";
 
@@ -86,10 +86,12 @@ function show(cli: Cli): Command {
           throw new CliError("no profile is in use", EXIT.notFound, "see: fairlane profile list");
         const one = existing(profiles, chosen);
         const claims = one.token === undefined ? null : tokenClaims(one.token);
-        await run.out.result({ name: chosen, ...shown(one), current: chosen === current }, () =>
+        const { tenant, scope, exp } = claims ?? {};
+        const tokenIs = { ...(claims && { tokenTenant: tenant, scope, expiresAt: exp && exp * 1000 }) };
+        await run.out.result({ name: chosen, ...shown(one), current: chosen === current, ...tokenIs }, () =>
           facts([
             ["profile", run.out.name(chosen)],
-            ["url", run.out.name(one.url ?? LOCAL_URL)],
+            ["url", run.out.name(one.url ?? localUrl(run.shell).value)],
             ["tenant", one.tenant === undefined ? null : run.out.name(one.tenant)],
             ["token", shown(one).token ?? "none"],
             ["token is for", claims?.tenant === undefined ? null : run.out.name(claims.tenant)],

@@ -7,7 +7,6 @@ import { publishedKeyProblem } from "../../core/names.ts";
 import { type Cli, unlessAborted } from "../cli.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import { durationFlag } from "../durations.ts";
-import { InexactNumber, parseExactJson } from "../exact-json.ts";
 import { EXIT } from "../exit-codes.ts";
 import { collectHeader } from "../flag-values.ts";
 import { idFlag } from "../name-flags.ts";
@@ -94,7 +93,7 @@ function delayFlag(text: string): number {
 /** The message of the flags, with this body. */
 export function messageOf(
   flags: PublishFlags,
-  body: Pick<NewMessage, "body" | "bytes" | "contentType">,
+  body: Pick<NewMessage, "bodyText" | "bytes" | "contentType">,
 ): NewMessage {
   return {
     ...(flags.id === undefined ? {} : { id: flags.id }),
@@ -135,19 +134,15 @@ async function* fileOrRefusal(path: string, named: string): AsyncGenerator<Buffe
 function bodyOf(
   bytes: Uint8Array,
   contentType: string | undefined,
-): Pick<NewMessage, "body" | "bytes" | "contentType"> {
+): Pick<NewMessage, "bodyText" | "bytes" | "contentType"> {
   if (contentType !== undefined && !JSON_CONTENT_TYPE.test(contentType)) return { bytes, contentType };
   if (bytes.length === 0) throw usageError("the body is empty", "give one with --body, --file or stdin");
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { body: parseExactJson(text) };
-  } catch (error) {
-    if (error instanceof InexactNumber) {
-      throw usageError(
-        "the body holds a number that this version of Node would change",
-        "use Node 22 or newer",
-      );
-    }
+    const bodyText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    JSON.parse(bodyText);
+    return { bodyText };
+  } catch {
+    // Neither the decoder's nor the parser's own words: they quote the body.
     throw usageError(
       "the body is not JSON",
       `a text is written with quotes, as in --body '"hello"'; to publish bytes as they are, name their --content-type`,

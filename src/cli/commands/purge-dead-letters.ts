@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { countDeadLetters } from "../dead-letter-count.ts";
+import { checkFailedTopic } from "../failed-topic.ts";
 import { counted } from "../figures.ts";
 
 /** Deletes what failed for good. */
@@ -16,6 +17,7 @@ export function purgeDeadLetters(cli: Cli): Command {
     .option("--yes", "do not ask")
     .action(
       cli.action<{ yes?: boolean }>(async (run, [topic = ""], { yes }) => {
+        checkFailedTopic("purge-dead-letters", topic);
         const { count, atLeast } = await countDeadLetters(run, topic);
         const { tenant } = run.target;
         await run.confirm(

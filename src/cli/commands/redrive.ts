@@ -3,8 +3,10 @@ import type { DeadLetter } from "../../client/fairlane.ts";
 import { MAX_BATCH_MESSAGES } from "../../core/limits.ts";
 import { deadLetterTopicOf } from "../../core/settings.ts";
 import type { Cli } from "../cli.ts";
-import { usageError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import { countDeadLetters } from "../dead-letter-count.ts";
+import { EXIT } from "../exit-codes.ts";
+import { checkFailedTopic } from "../failed-topic.ts";
 import { counted } from "../figures.ts";
 import { collect } from "../flag-values.ts";
 import { groupFlag } from "../name-flags.ts";
@@ -42,9 +44,17 @@ export function redrive(cli: Cli): Command {
     .option("--yes", "do not ask")
     .action(
       cli.action<Flags>(async (run, [topic = ""], flags) => {
+        checkFailedTopic("redrive", topic);
         const ids = pairsOf(flags);
         const redriven = ids ? await byIds(run, topic, ids, flags.group) : await everyOne(run, topic, flags);
         await run.out.done({ redriven }, `redriven: ${counted(redriven, "message")}`);
+        if (ids && redriven < ids.length) {
+          throw new CliError(
+            `${counted(ids.length - redriven, "dead letter")} of those named ${redriven === ids.length - 1 ? "is" : "are"} not there`,
+            redriven === 0 ? EXIT.notFound : EXIT.failed,
+            `see: fairlane dead-letters ${topic}`,
+          );
+        }
       }),
     );
 }

@@ -9,7 +9,10 @@ export function status(cli: Cli): Command {
       summary: "whether the server answers, and what commands would send it",
       examples: [
         ["status", "checks the server of npm start, or of the profile in use"],
-        ["status --url https://queue.example.com --json", "prints what GET /healthz answers"],
+        [
+          "status --url https://queue.example.com --json",
+          'prints {"status", "version", "url", "tenant", "tokenFrom", …}',
+        ],
       ],
     })
     .alias("healthz")
@@ -21,7 +24,17 @@ export function status(cli: Cli): Command {
           target.token === null
             ? `none${target.withheld ? ` (${target.withheld})` : ""}`
             : `from ${target.tokenFrom}`;
-        await run.out.result(health, () =>
+        const { url, urlFrom, tenant, tenantFrom, tokenFrom, profile } = target;
+        const known = {
+          url,
+          urlFrom,
+          tenant,
+          tenantFrom,
+          hasToken: target.token !== null,
+          tokenFrom,
+          profile,
+        };
+        await run.out.result({ ...health, ...known }, () =>
           facts([
             ["status", health.status],
             ["version", run.out.name(health.version)],

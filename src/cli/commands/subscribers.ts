@@ -8,6 +8,7 @@ const COLUMNS = [
   { title: "LANES", align: "right" },
   { title: "BUSY", align: "right" },
   { title: "IN FLIGHT", align: "right" },
+  { title: "OLDEST DELIVERY" },
   { title: "LAST SEEN" },
   { title: "EXPIRES" },
 ] as const;
@@ -29,6 +30,7 @@ export function subscribers(cli: Cli): Command {
           one.lanes,
           one.busyLanes,
           one.inFlight,
+          ageCell(run, one.oldestDeliveryAt),
           ageCell(run, one.lastSeenAt),
           ageCell(run, one.expiresAt),
         ]);

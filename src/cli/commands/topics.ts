@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { FairlaneApiError, type TopicOverview, type TopicSettingsChange } from "../../client/fairlane.ts";
 import type { Cli } from "../cli.ts";
-import { usageError } from "../cli-error.ts";
 import { durationFlag, durationText } from "../durations.ts";
 import { ageCell, countText, facts } from "../figures.ts";
 import { pages } from "../pages.ts";
@@ -23,7 +22,7 @@ export function topics(cli: Cli): Command {
       summary: "the tenant's topics",
       examples: [
         ["topics", "a line for each topic, with figures that are some seconds old at most"],
-        ["topics --json", 'prints {"topics": [names]}'],
+        ["topics --json", 'prints {"topics": [{"topic", "messages", "deadLetters", "groups": […], …}]}'],
         ["topics set orders --retention 1d --max-retention 14d", "makes or changes a topic"],
       ],
     })
@@ -36,20 +35,25 @@ function list(cli: Cli): Command {
     .command("list", {
       summary: "list the topics",
       about:
-        "Dead-letter topics, <topic>_dlq, are among the names; their messages are counted beside the topic.",
+        "Dead-letter topics, <topic>_dlq, are among the names; their messages are counted beside the topic. A topic that " +
+        "has no figures yet has its name alone.",
       examples: [["topics list", "the same as: fairlane topics"]],
     })
     .action(
       cli.action(async (run) => {
-        const reply = await run.fairlane.admin.listTopics();
-        if (run.out.json) return run.out.result(reply, () => "");
-        if (reply.topics.length === 0) {
+        const { topics: names } = await run.fairlane.admin.listTopics();
+        const seen = names.length === 0 ? new Map<string, TopicOverview>() : await figuresOf(run);
+        const all = names.map((topic) => seen.get(topic) ?? { topic });
+        await run.out.result({ topics: all }, () =>
+          names.length === 0
+            ? ""
+            : run.out.table(
+                COLUMNS,
+                names.map((topic) => rowOf(run, topic, seen.get(topic))),
+              ),
+        );
+        if (names.length === 0)
           run.out.note(`tenant ${run.target.tenant} has no topic yet: publishing to one makes it`);
-          return;
-        }
-        const seen = await figuresOf(run);
-        const rows = reply.topics.map((topic) => rowOf(run, topic, seen.get(topic)));
-        await run.out.result(null, () => run.out.table(COLUMNS, rows));
       }),
     );
 }
@@ -87,7 +91,10 @@ function set(cli: Cli): Command {
   return cli
     .command("set <topic>", {
       summary: "make a topic, or change how long it keeps messages",
-      examples: [["topics set orders --retention 1d", "remembers IDs for a day"]],
+      examples: [
+        ["topics set orders", "makes it with the defaults, and prints its settings"],
+        ["topics set orders --retention 1d", "remembers IDs for a day"],
+      ],
     })
     .option("--retention <duration>", "keep a message and its ID at least so long", durationFlag)
     .option("--max-retention <duration>", "a message goes after so long, settled or not", durationFlag)
@@ -97,9 +104,6 @@ function set(cli: Cli): Command {
           ...(flags.retention === undefined ? {} : { retentionMs: flags.retention }),
           ...(flags.maxRetention === undefined ? {} : { maxRetentionMs: flags.maxRetention }),
         };
-        if (Object.keys(change).length === 0) {
-          throw usageError("nothing to set", "give --retention, --max-retention or both");
-        }
         const settings = await run.fairlane.admin.putTopic(topic, change);
         await run.out.done(
           settings,

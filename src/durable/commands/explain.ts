@@ -6,7 +6,7 @@ import type { ExplainInput, Explanation, GroupRef, WaitingLanesReply } from "../
 import { surroundingsOf } from "../explain-around.ts";
 import { chooseEntry, type Found, findDeadLetter, findEntries, foundInLane } from "../explain-find.ts";
 import { orRetryAtMs, readOn } from "../explain-read.ts";
-import { endedView, explanationOf, type Named } from "../explain-view.ts";
+import { blockingOffset, decide, endedView, explanationOf, type Named } from "../explain-view.ts";
 import { heldCount, unknownLanes, type WaitingLane, waitingIn } from "../explain-waiting.ts";
 import type { GroupState } from "../group-state.ts";
 import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "../group-view.ts";
@@ -33,10 +33,17 @@ export async function explain(tenant: Tenant, input: ExplainInput): Promise<Expl
       : chooseEntry(viewOfGroup(group, resets), looked.entries);
     if (known?.kind !== "unsettled") return known;
     const around = surroundingsOf(tenant, group, logRetryAtMs, nowMs);
-    const explanation = explanationOf(group, known.named, known.subject, lane, around);
-    return { kind: "explained" as const, explanation };
+    return {
+      kind: "explained" as const,
+      named: known.named,
+      decided: decide(group, known.subject, lane, around),
+    };
   });
-  if (found?.kind === "explained") return found.explanation;
+  if (found?.kind === "explained") {
+    const { named, decided } = found;
+    const blockingId = await idAt(tenant, input, blockingOffset(decided));
+    return explanationOf(group, named, decided, blockingId);
+  }
   // Neither the log nor memory can say.
   if (looked.failure) throw looked.failure;
   return explainEnded(tenant, group, input, found);
@@ -44,7 +51,7 @@ export async function explain(tenant: Tenant, input: ExplainInput): Promise<Expl
 
 /**
  * Lanes that hold something and of which nothing can be delivered now, each with the explanation of its first message
- * that is not under way. From memory, after one read of the log: it brings the next entries of lanes of which memory
+ * that is not under way, or of the one that is longest where all are for too long. From memory, after one read of the log: it brings the next entries of lanes of which memory
  * knows only that there are some.
  */
 export async function waitingLanes(
@@ -74,8 +81,24 @@ function waitingView(
     ? { offset: first.offset, dueAtMs: first.dueAtMs }
     : { offset: null, dueAtMs: null };
   const named = { id: null, partitionKey, publishedAtMs: null, ...known };
-  const explanation = explanationOf(group, named, first, lane, around);
+  const explanation = explanationOf(group, named, decide(group, first, lane, around), null);
   return { partitionKey, unsettled: heldCount(lane), explanation };
+}
+
+/** What the log calls the message at this offset; null: it has none there, or cannot be read. */
+async function idAt(
+  tenant: Tenant,
+  { topic, partitionKey }: { topic: string; partitionKey: string },
+  offset: number | null,
+): Promise<string | null> {
+  if (offset === null) return null;
+  let id: string | null = null;
+  await orRetryAtMs(tenant, async () => {
+    const read = { partitionKey, afterOffset: offset - 1, maxEntries: 1 };
+    const [entry] = await tenant.log.listMessages(topic, read);
+    if (entry?.offset === offset) id = entry.id;
+  });
+  return id;
 }
 
 interface LookedUp {

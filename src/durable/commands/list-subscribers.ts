@@ -1,6 +1,7 @@
 import { MAX_PARTITIONS_SHOWN } from "../../core/limits.ts";
 import { shares } from "../../core/share.ts";
 import type { GroupRef, SubscribersReply } from "../../protocol/tenant-calls.ts";
+import { underWayOf } from "../deliveries-under-way.ts";
 import type { GroupState, Subscriber } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
 import type { Tenant } from "../tenant.ts";
@@ -39,28 +40,16 @@ function viewOf(
   nowMs: number,
 ): SubscribersReply["subscribers"][number] {
   const { partitions, partitionsHeld } = heldPartitions(group, subscriber);
+  const { inFlight, sinceMs } = underWayOf(group, subscriber, nowMs);
   return {
     subscriber,
     asking,
     lanes: partitionsHeld,
     busyLanes: group.index.busyOf(subscriber).size,
-    inFlight: countInFlightOf(group, subscriber, nowMs),
+    inFlight,
+    oldestDeliveryAt: sinceMs,
     partitions: partitions.slice(0, maxPartitions).sort(),
     lastSeenAt: beatAtMs,
     expiresAt: expiresAtMs,
   };
-}
-
-/** Deliveries that the subscriber has, also in lanes that it does not own any more. */
-function countInFlightOf(group: GroupState, subscriber: string, nowMs: number): number {
-  let count = 0;
-  for (const { runs, exceptions } of group.index.lanesDeliveringTo(subscriber)) {
-    for (const run of runs) {
-      if (run.subscriber === subscriber && run.visibleUntilMs > nowMs) count += run.messages.length;
-    }
-    for (const { state, subscriber: holder, atMs } of exceptions) {
-      if (state === "inFlight" && holder === subscriber && atMs > nowMs) count += 1;
-    }
-  }
-  return count;
 }

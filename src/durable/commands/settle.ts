@@ -110,7 +110,7 @@ function applySettlement(
       });
       return false;
     case "extend": {
-      const { attempt, nonce, subscriber, epoch, reason } = holder;
+      const { attempt, nonce, subscriber, epoch, reason, deliveredAtMs } = holder;
       const atMs = nowMs + settlement.visibilityTimeoutMs;
       lane.except({
         offset,
@@ -123,6 +123,7 @@ function applySettlement(
         subscriber,
         epoch,
         reason,
+        deliveredAtMs,
       });
       return false;
     }

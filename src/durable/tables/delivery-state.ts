@@ -13,7 +13,8 @@ export class DeliveryStateTable {
   /** Ascending by partition key and offset. */
   load(key: GroupKey): { partitionKey: string; exception: Exception }[] {
     const rows = this.sql.all(
-      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms
+      `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms,
+         delivered_at_ms
        FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ?
        ORDER BY partition_key, message_offset`,
       key.tenant,
@@ -33,6 +34,7 @@ export class DeliveryStateTable {
         reason: String(row.reason),
         bodyBytes: Number(row.body_bytes),
         dueAtMs: Number(row.due_at_ms),
+        ...deliveredAt(Number(row.delivered_at_ms)),
       },
     }));
   }
@@ -40,8 +42,8 @@ export class DeliveryStateTable {
   save(key: GroupKey, partitionKey: string, exception: Exception): void {
     this.sql.run(
       `INSERT OR REPLACE INTO queue_delivery_state (tenant, topic, group_name, partition_key, message_offset,
-         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms, delivered_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
@@ -56,6 +58,7 @@ export class DeliveryStateTable {
       exception.reason,
       exception.bodyBytes,
       exception.dueAtMs,
+      exception.deliveredAtMs ?? 0,
     );
   }
 
@@ -79,4 +82,8 @@ export class DeliveryStateTable {
       key.group,
     );
   }
+}
+
+function deliveredAt(deliveredAtMs: number): { deliveredAtMs?: number } {
+  return deliveredAtMs === 0 ? {} : { deliveredAtMs };
 }

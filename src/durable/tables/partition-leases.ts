@@ -10,6 +10,8 @@ type EncodedRun = [
   epoch: number,
   visibleUntilMs: number,
   messages: number[],
+  /** Rows from before there was this element end here. */
+  deliveredAtMs?: number,
 ];
 
 /** Eight parameters each, beside the three of the group, of the hundred that a statement may have. */
@@ -126,13 +128,17 @@ export function encodeRuns(runs: readonly Run[]): string {
       before = offset;
       dueBeforeMs = dueAtMs;
     }
-    return [run.nonce, run.subscriber, run.epoch, run.visibleUntilMs, messages];
+    const { nonce, subscriber, epoch, visibleUntilMs, deliveredAtMs } = run;
+    const encoded: EncodedRun = [nonce, subscriber, epoch, visibleUntilMs, messages];
+    if (deliveredAtMs !== undefined) encoded.push(deliveredAtMs);
+    return encoded;
   });
   return JSON.stringify(encoded);
 }
 
 export function decodeRuns(text: string): Run[] {
-  return (JSON.parse(text) as EncodedRun[]).map(([nonce, subscriber, epoch, visibleUntilMs, flat]) => {
+  return (JSON.parse(text) as EncodedRun[]).map((encoded) => {
+    const [nonce, subscriber, epoch, visibleUntilMs, flat, deliveredAtMs] = encoded;
     const messages: Run["messages"] = [];
     let offset = 0;
     let dueAtMs = 0;
@@ -141,6 +147,7 @@ export function decodeRuns(text: string): Run[] {
       dueAtMs += flat[at + 2] as number;
       messages.push({ offset, bodyBytes: flat[at + 1] as number, dueAtMs });
     }
-    return { nonce, subscriber, epoch, visibleUntilMs, messages };
+    const run = { nonce, subscriber, epoch, visibleUntilMs, messages };
+    return deliveredAtMs === undefined ? run : { ...run, deliveredAtMs };
   });
 }

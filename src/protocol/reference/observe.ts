@@ -10,7 +10,7 @@ const EXPLANATION = {
   publishedAt: PUBLISHED_AT,
   dueAt: PUBLISHED_AT,
   state: "backing-off",
-  summary: "attempt 2 of 5 failed (billing timed out); the next one is due in 1 s",
+  summary: 'Attempt 2 of 5 failed: "billing timed out"; it comes again at 2026-01-01T00:00:06.000Z.',
   attempt: 2,
   maxAttempts: 5,
   until: PUBLISHED_AT + 6000,
@@ -18,6 +18,7 @@ const EXPLANATION = {
   blockers: [],
   lease: LEASE,
   nextChangeAt: PUBLISHED_AT + 6000,
+  nextState: "deliverable",
   at: PUBLISHED_AT + 5000,
 };
 
@@ -54,6 +55,7 @@ export const observe = {
             lanes: 1,
             busyLanes: 1,
             inFlight: 1,
+            oldestDeliveryAt: PUBLISHED_AT + 4000,
             partitions: [KEY],
             lastSeenAt: PUBLISHED_AT + 5000,
             expiresAt: PUBLISHED_AT + 35_000,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { adviceOn } from "../../../src/cli/explanation-advice.ts";
 import { blockerText, explanationText } from "../../../src/cli/explanation-text.ts";
 import { Output } from "../../../src/cli/output.ts";
 import type { Blocker, Explanation } from "../../../src/client/fairlane.ts";
@@ -22,9 +23,12 @@ const EXPLANATION: Explanation = {
   maxAttempts: 3,
   until: null,
   reason: "timeout\x1b[2J",
-  blockers: [{ kind: "message", offset: 17, state: "postponed", until: SERVER_MS + 12_000 }],
+  blockers: [
+    { kind: "message", offset: 17, id: "order-1/placed", state: "postponed", until: SERVER_MS + 12_000 },
+  ],
   lease: { subscriber: "worker-1", epoch: 5, expiresAt: SERVER_MS + 30_000 },
   nextChangeAt: SERVER_MS + 12_000,
+  nextState: "deliverable",
   at: SERVER_MS,
 };
 
@@ -39,12 +43,57 @@ test("an explanation says what, why and until when, by the server's clock", () =
   );
   expect(text).toContain("2 of 3");
   expect(text).toContain("timeout\\x1b[2J");
-  expect(text).toMatch(/the message at offset 17 before it, which is postponed, until \S+ \(in 12 s\)/);
-  expect(text).toMatch(/Next change: \S+ \(in 12 s\)$/);
-  expect(text).toMatch(/worker-1, until \S+ \(in 30 s\)/);
-  expect(explanationText(out, { ...EXPLANATION, nextChangeAt: null }, NOW_MS)).toContain(
-    "Time alone changes nothing",
+  expect(text).toMatch(
+    /the message order-1\/placed at offset 17 before it, which is postponed, until \S+ \(in 12 s\)/,
   );
+  expect(text).toMatch(/\n\nNext change: \S+ \(in 12 s\), then deliverable$/);
+  const kept = explanationText(out, { ...EXPLANATION, nextState: "waiting" }, NOW_MS);
+  expect(kept).toMatch(/\(in 12 s\), then still waiting$/);
+  expect(text).toMatch(/worker-1, until \S+ \(in 30 s\)/);
+  const never = { ...EXPLANATION, nextChangeAt: null, nextState: null };
+  expect(explanationText(out, never, NOW_MS)).not.toContain("hange");
+  const delivered = { ...EXPLANATION, deliveredAt: SERVER_MS - 120_000 };
+  expect(explanationText(out, delivered, NOW_MS)).toMatch(/delivered +\S+ \(2 min ago\)/);
+});
+
+test("what is to be done is a command to copy", () => {
+  const of = (more: Partial<Explanation>) => adviceOn({ ...EXPLANATION, ...more });
+  const at = "fairlane inspect orders --key order-1";
+  expect(of({})).toEqual([`look at the message before it: ${at} --id order-1/placed`]);
+  const behind = (id?: string): Blocker => ({
+    kind: "message",
+    offset: 17,
+    id,
+    state: "waiting",
+    until: null,
+  });
+  expect(of({ blockers: [behind()] })).toEqual([`look at the message before it: ${at} --offset 17`]);
+  // What a terminal cannot show as it is cannot be copied either.
+  expect(of({ blockers: [behind("a\u202eb")] })).toEqual([
+    `look at the message before it: ${at} --offset 17`,
+  ]);
+  expect(of({ partitionKey: "a\nb" })).toEqual([]);
+  expect(of({ partitionKey: "it's $HOME", blockers: [behind("~0")] })).toEqual([
+    "look at the message before it: fairlane inspect orders --key 'it'\\''s $HOME' --id '~0'",
+  ]);
+  expect(of({ blockers: [{ kind: "group-paused" }, { kind: "no-subscriber" }] })).toEqual([
+    "resume it: fairlane groups resume orders billing",
+    "start a consumer, such as: fairlane consume orders --group billing -- <program>",
+  ]);
+  expect(of({ blockers: [{ kind: "lease", subscriber: "w", epoch: 1, expiresAt: 1 }] })).toEqual([
+    "if w is gone for good: fairlane release-lease orders billing --key order-1",
+  ]);
+  const busy: Blocker[] = [
+    { kind: "nobody-asking", subscribers: 1 },
+    { kind: "in-flight-limit", inFlight: 1, limit: 1, until: null },
+  ];
+  expect(of({ blockers: busy })).toEqual(["see who has what: fairlane subscribers orders billing"]);
+  const out = { blockers: [], state: "in-flight" as const, subscriber: "w" };
+  expect(of({ ...out, deliveredAt: 1 })).toEqual(["see what w has: fairlane subscribers orders billing"]);
+  expect(of({ blockers: [], state: "dead-lettered" })).toEqual([
+    "mend the cause, then: fairlane redrive orders --group billing --id order-1/paid --key order-1",
+  ]);
+  expect(of({ blockers: [{ kind: "unread" }] })).toEqual([]);
 });
 
 test("every kind of blocker has its sentence", () => {

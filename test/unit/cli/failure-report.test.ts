@@ -22,8 +22,8 @@ const TARGET: Target = {
 };
 const refusal = (info: Partial<ApiErrorInfo>) =>
   new FairlaneApiError({ code: "internal", status: 500, detail: "a detail", requestId: "req-1", ...info });
-const report = (error: unknown, target: Partial<Target> | null = {}) =>
-  reportFailure(error, target && { ...TARGET, ...target }, NOW_MS);
+const report = (error: unknown, target: Partial<Target> | null = {}, mayHaveChanged = true) =>
+  reportFailure(error, { target: target && { ...TARGET, ...target }, mayHaveChanged }, NOW_MS);
 
 describe("exit codes", () => {
   test.each<[Partial<ApiErrorInfo>, number]>([
@@ -61,7 +61,40 @@ describe("words say the cause and the next step", () => {
       report(new FairlaneNetworkError("x", false), { url: "https://h.example", urlFrom: "--url" }),
     );
     expect(far).toContain("is the address right?");
-    expect(reportText(report(new FairlaneNetworkError("cut off", true)))).toContain("may have been done");
+    const cutOff = new FairlaneNetworkError("cut off", true);
+    expect(reportText(report(cutOff))).toContain("may have been done");
+    const looked = reportText(report(cutOff, {}, false));
+    expect(looked).toContain("nothing was changed: try again");
+    expect(looked).toContain("the URL of a TLS server begins with https://");
+    expect(looked).not.toContain("may have been done");
+  });
+
+  test.each<[string, string, string, string]>([
+    ["https://127.0.0.1:8787", "ERR_SSL_WRONG_VERSION_NUMBER", "does not speak TLS", "begins with http://"],
+    ["https://127.0.0.1:8787", "ERR_SSL_PACKET_LENGTH_TOO_LONG", "does not speak TLS", "begins with http://"],
+    ["https://h.example", "DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted", "NODE_EXTRA_CA_CERTS"],
+    ["https://h.example", "CERT_HAS_EXPIRED", "is not trusted", "NODE_EXTRA_CA_CERTS"],
+    ["http://h.example", "HTTPParserError", "does not speak HTTP", "begins with https://"],
+    ["http://h.example", "HPE_INVALID_CONSTANT", "does not speak HTTP", "begins with https://"],
+  ])("of %s that answers with %s: whatever was asked for", (url, code, message, hint) => {
+    const reason = Object.assign(new Error("ssl"), code === "HTTPParserError" ? { name: code } : { code });
+    const cause = new TypeError("fetch failed", { cause: reason });
+    const text = reportText(
+      report(new FairlaneNetworkError("failed", true, cause), { url, urlFrom: "--url" }),
+    );
+    expect(text).toContain(message);
+    expect(text).toContain(hint);
+    expect(text).toContain("this one is from --url");
+    expect(text).not.toContain("may have been done");
+    const other = reportText(report(new FairlaneNetworkError("failed", true, new Error("no code")), { url }));
+    expect(other).toContain("may have been done");
+  });
+
+  test("of one thing that is wrong are not said twice", () => {
+    const issues = [{ path: "topic", message: "must not end in _dlq" }];
+    const detail = "topic must not end in _dlq";
+    const failure = report(refusal({ code: "invalid-request", status: 400, detail, issues }));
+    expect(reportText(failure).split("\n")).toEqual([`the server refused it: ${detail}`, "  request req-1"]);
   });
 
   test("of a token that is not valid: where it is from, and whether it is over", () => {

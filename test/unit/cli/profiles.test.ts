@@ -84,6 +84,14 @@ describe("profile", () => {
     );
     const shown = await line("profile show prod --json");
     expect(JSON.parse(shown.stdout)).toMatchObject({ name: "prod", token: "••••••", current: true });
+    const claims = Buffer.from('{"tenant":"acme","scope":"publish","exp":5}').toString("base64url");
+    await line("profile set claims --url https://queue.example.com --token-stdin", `e30.${claims}.c2ln\n`);
+    expect(JSON.parse((await line("profile show claims --json")).stdout)).toMatchObject({
+      tokenTenant: "acme",
+      scope: "publish",
+      expiresAt: 5000,
+    });
+    expect((await line("profile remove claims")).code).toBe(0);
     expect((await line("profile show --profile dev")).stdout).toContain("http://127.0.0.1:9000");
     expect((await line("profile use dev")).code).toBe(0);
     expect(readProfiles(path).current).toBe("dev");

@@ -105,6 +105,15 @@ describe("a token goes nowhere but to the server that it was named for", () => {
       expect(find({ url, tenant: "acme" }).token, url).toBeNull();
     }
   });
+  test("a local server's to the port that it listens on, as far as it has said so", () => {
+    writeFileSync(join(folder, ".fairlane", "url"), "http://127.0.0.1:8871");
+    expect(find({ url: "http://localhost:8871" }).token).toBe("local");
+    const found = find({ url: "http://127.0.0.1:8890" });
+    expect([found.token, found.withheld]).toEqual([
+      null,
+      expect.stringMatching(/^the token in .* is for http:\/\/127\.0\.0\.1:8871$/),
+    ]);
+  });
   test("one that is given with the run goes where the run goes", () => {
     expect(find({ url: "https://b.example.com", tenant: "acme", token: "flag" }, {}, "prod").token).toBe(
       "flag",
@@ -119,6 +128,46 @@ describe("the token of the local server", () => {
     expect(find({}, { FAIRLANE_DATA: join(folder, "data") }).token).toBe("of-data");
     expect(find({}, { FAIRLANE_DATA: "../../data" }).token).toBe("of-data");
     expect(find({}, { FAIRLANE_DATA: join(folder, "missing") }).token).toBeNull();
+  });
+});
+
+describe("the URL of the local server", () => {
+  const wrote = (text: string) => writeFileSync(join(folder, ".fairlane", "url"), text);
+  test("is what it wrote beside the token, after flag, variable and profile", () => {
+    wrote("http://127.0.0.1:8871\n");
+    expect(find()).toMatchObject({
+      url: "http://127.0.0.1:8871",
+      urlFrom: join(folder, ".fairlane", "url"),
+      token: "local",
+      tenant: "demo",
+    });
+    expect(find({}, { FAIRLANE_URL: "http://127.0.0.1:1" }).url).toBe("http://127.0.0.1:1");
+    expect(find({ url: "http://127.0.0.1:2" }, { FAIRLANE_URL: "http://127.0.0.1:1" }).url).toBe(
+      "http://127.0.0.1:2",
+    );
+    expect(find({ profile: "prod" }).url).toBe("https://prod.example.com");
+    expect(find({ profile: "bare" })).toMatchObject({ url: "http://127.0.0.1:8871", tenant: "globex" });
+    wrote("http://[::1]:8872");
+    expect(find().url).toBe("http://[::1]:8872");
+  });
+  test.each([
+    "https://queue.example.com",
+    "http://10.0.0.1:8787",
+    "http://127.0.0.1.example.com",
+    "https://127.0.0.1:8871",
+    "http://me:secret@127.0.0.1:8871",
+    "http://127.0.0.1:8871/elsewhere",
+    "http://127.0.0.1:8871/?a=b",
+    "file:///etc/passwd",
+    "not a URL",
+    "",
+  ])("%j is none of this machine, and is ignored", (text) => {
+    wrote(text);
+    expect(find()).toMatchObject({ url: "http://127.0.0.1:8787", urlFrom: "the default" });
+  });
+  test("is that of FAIRLANE_DATA, and of no other folder then", () => {
+    wrote("http://127.0.0.1:8871");
+    expect(find({}, { FAIRLANE_DATA: join(folder, "missing") }).url).toBe("http://127.0.0.1:8787");
   });
 });
 

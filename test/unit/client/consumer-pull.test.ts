@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { GIVE_BACK } from "../../../src/client/consumer.ts";
+import { giveBack } from "../../../src/client/fairlane.ts";
 import { consuming, done, held } from "./consuming.ts";
 import { hang, json, problem, type Sent } from "./wire.ts";
 
@@ -142,14 +142,27 @@ describe("turns", () => {
       { receipt: "a", action: "postpone", delayMs: 5000 },
       { receipt: "b", action: "postpone", delayMs: 4000 },
     ]);
-    // The partition is free for what comes next.
-    role.publish({ id: "c", partitionKey: "p" });
-    await time.settle();
-    expect(running()).toContain("c");
-    expect(kinds(role.wire.sent, "/receive").length).toBeGreaterThan(1);
-    stop.abort();
-    of("c").end();
+    // A receive that was open had been granted one more: it must not overtake what is postponed.
+    role.publish({ id: "c", partitionKey: "p" }, { id: "y", partitionKey: "q" });
     of("x").end();
+    await time.settle();
+    expect(running()).toEqual(["a", "x", "y"]);
+    expect(role.decisions).toContain("postpone c");
+    expect(role.settlements.find(({ receipt }) => receipt === "c")).toMatchObject({ delayMs: 4000 });
+    // Due again, they come in their order, and the partition is free.
+    await time.advance(4000);
+    role.publish(
+      { id: "a again", partitionKey: "p", offset: 1 },
+      { id: "b again", partitionKey: "p", offset: 2 },
+    );
+    await time.settle();
+    of("a again").end();
+    await time.settle();
+    expect(running()).toEqual(["a", "x", "y", "a again", "b again"]);
+    expect(kinds(role.wire.sent, "/receive").length).toBeGreaterThan(1);
+    of("b again").end();
+    of("y").end();
+    stop.abort();
     expect(await work).toEqual(done);
   });
 
@@ -158,7 +171,7 @@ describe("turns", () => {
     const { role, time, stop, start } = consuming({
       handler: ({ id }) => {
         seen.push(id);
-        return id === "a" ? GIVE_BACK : undefined;
+        return id === "a" ? giveBack : undefined;
       },
     });
     role.publish(
@@ -173,5 +186,39 @@ describe("turns", () => {
     expect(await work).toEqual(done);
     expect(role.decisions).toEqual(["ack x"]);
     expect(role.left).toBe(1);
+  });
+
+  test("what is to be given back is kept alive, and takes its room, until the consumer stops", async () => {
+    const { role, time, stop, start } = consuming({ concurrency: 1, handler: () => giveBack });
+    role.publish({ id: "a" });
+    const work = start();
+    await time.settle();
+    role.publish({ id: "b" });
+    await time.advance(65_000);
+    expect(role.extensions.length).toBeGreaterThan(2);
+    expect(new Set(role.extensions.map(({ receipt }) => receipt))).toEqual(new Set(["a"]));
+    expect([role.receives.length, role.left]).toEqual([1, 0]);
+    stop.abort();
+    expect(await work).toEqual(done);
+    expect([role.decisions, role.left]).toEqual([[], 1]);
+    expect(time.pendingTimers).toBe(0);
+  });
+
+  test("after a decision nothing is given back", async () => {
+    const seen: string[] = [];
+    const { role, time, stop, start } = consuming({
+      handler: (message) => {
+        seen.push(message.id);
+        void message.nack("no");
+        return giveBack;
+      },
+    });
+    role.publish({ id: "a", partitionKey: "p" }, { id: "b", partitionKey: "p" });
+    const work = start();
+    await time.settle();
+    expect(seen).toEqual(["a", "b"]);
+    stop.abort();
+    expect(await work).toEqual(done);
+    expect(role.decisions).toEqual(["nack a", "nack b"]);
   });
 });

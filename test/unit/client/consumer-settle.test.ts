@@ -66,6 +66,31 @@ describe("settling", () => {
     expect(await work).toEqual(done);
   });
 
+  test.each([
+    ["nack", "nack m unknown"],
+    ["postpone", "postpone m unknown"],
+    ["ack", "ack m stale"],
+  ] as const)("of a %s whose answer got lost, a stale repetition says what is known", async (how, told) => {
+    const { role, time, stop, stale, start } = consuming({
+      handler: (message) =>
+        how === "ack" ? undefined : how === "nack" ? message.nack("no") : message.postpone(5),
+      onError: () => {},
+    });
+    let lost = false;
+    role.trouble = (_, kind) => {
+      if (kind !== "settle" || lost) return undefined;
+      lost = true;
+      return brokenConnection();
+    };
+    role.statusOf = () => "stale";
+    role.publish({ id: "m" });
+    const work = start();
+    await time.advance(3000);
+    expect(stale).toEqual([told]);
+    stop.abort();
+    expect(await work).toEqual(done);
+  });
+
   test("settled by another is told, and so is a try that was refused and not lost", async () => {
     const { role, time, stop, stale, start } = consuming({ handler: () => {} });
     let refused = false;

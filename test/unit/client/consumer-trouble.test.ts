@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { consuming, done, held } from "./consuming.ts";
 import { GroupRole } from "./group-role.ts";
-import { brokenConnection, problem } from "./wire.ts";
+import { brokenConnection, json, problem } from "./wire.ts";
 
 describe("trouble", () => {
   test.each([
@@ -74,6 +74,35 @@ describe("trouble", () => {
     expect(time.pendingTimers).toBe(0);
   });
 
+  test.each([
+    ["a page in place of a reply", () => new Response("<html>", { status: 200 })],
+    ["a proxy's own 404", () => new Response("<html>", { status: 404 })],
+    ["a reply without a list", () => json({})],
+  ])("%s passes, once the server has answered; before, it is a wrong address", async (_, odd) => {
+    const { role, time, stop, errors, start } = consuming({ handler: () => {} });
+    let answered = 0;
+    role.trouble = (_request, kind) => {
+      if (kind !== "receive" && kind !== "settle") return undefined;
+      answered += 1;
+      return answered % 2 === 1 ? odd() : undefined;
+    };
+    role.publish({ id: "m" });
+    const work = start();
+    await time.advance(3000);
+    expect(role.decisions).toEqual(["ack m"]);
+    expect(errors).toContain("receive FairlaneApiError");
+    expect(errors).toContain("settle FairlaneApiError");
+    stop.abort();
+    await time.advance(3000);
+    expect(await work).toEqual(done);
+
+    const wrong = consuming({ handler: () => {} });
+    wrong.role.trouble = () => new Response("<html>", { status: 200 });
+    const refused = wrong.start();
+    await wrong.time.advance(3000);
+    expect(await refused).toMatchObject({ error: { code: "unexpected-reply" } });
+  });
+
   test("a body that cannot be read ends it", async () => {
     const { role, time, start } = consuming({ handler: () => {} });
     role.publish({ id: "m" });
@@ -117,7 +146,11 @@ describe("trouble", () => {
       stop.abort();
       await work;
       const said = warn.mock.calls.map(([text]) => text as string);
-      expect(said).toContain("fairlane: t/g: the ack of offset 1 was answered stale");
+      expect(said).toContainEqual(
+        expect.stringMatching(
+          /^fairlane: t\/g: the ack of message "m" in partition ".*" \(offset 1\) was answered stale$/,
+        ),
+      );
       expect(said).toContain(
         "fairlane: t/g: receive: the connection to http://queue.test failed (ECONNRESET)",
       );

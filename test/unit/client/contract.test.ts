@@ -21,6 +21,8 @@ import { json, type Sent, Wire } from "./wire.ts";
 
 type Reply<Schema extends z.ZodType> = z.output<Schema>;
 type Request<Schema extends z.ZodType> = z.input<Schema>;
+/** The client reads `bodyText` out of the reply. */
+type OnWire<T> = Omit<T, "bodyText">;
 type ListOf<Page, Name extends keyof Page> = Page[Name] extends (infer Row)[] ? Row : never;
 
 describe("the client's types are the protocol's", () => {
@@ -29,13 +31,28 @@ describe("the client's types are the protocol's", () => {
       ListOf<Reply<typeof publish.publishReply>, "messages">
     >();
     expectTypeOf<client.ReceiveRequest>().toEqualTypeOf<Request<typeof receive.receiveRequest>>();
-    expectTypeOf<client.Delivery>().toEqualTypeOf<Reply<typeof receive.delivery>>();
-    expectTypeOf<client.ReceiveReply>().toEqualTypeOf<Reply<typeof receive.receiveReply>>();
+    expectTypeOf<OnWire<client.Delivery>>().toEqualTypeOf<Reply<typeof receive.delivery>>();
+    expectTypeOf<client.ReceiveReply["deliveries"]>().toEqualTypeOf<client.Delivery[]>();
+    expectTypeOf<Omit<client.ReceiveReply, "deliveries">>().toEqualTypeOf<
+      Omit<Reply<typeof receive.receiveReply>, "deliveries">
+    >();
     expectTypeOf<client.SettleRequest>().toEqualTypeOf<Request<typeof settle.settleRequest>>();
     expectTypeOf<client.Settlement>().toEqualTypeOf<Request<typeof settle.settlement>>();
     expectTypeOf<client.SettleReply>().toEqualTypeOf<Reply<typeof settle.settleReply>>();
     expectTypeOf<client.HeartbeatReply>().toEqualTypeOf<Reply<typeof groups.heartbeatReply>>();
     expectTypeOf<client.DeadLetterInfo>().toEqualTypeOf<Reply<typeof fields.deadLetter>>();
+  });
+
+  test("of bodies: one of three to publish, and its text where it was JSON", () => {
+    expectTypeOf<{ body: unknown }>().toExtend<client.NewMessage>();
+    expectTypeOf<{ bodyText: string }>().toExtend<client.NewMessage>();
+    expectTypeOf<{ bytes: Uint8Array; contentType: string }>().toExtend<client.NewMessage>();
+    expectTypeOf<{ body: unknown; bodyText: string }>().not.toExtend<client.NewMessage>();
+    expectTypeOf<{ bodyText: string; bytes: Uint8Array }>().not.toExtend<client.NewMessage>();
+    expectTypeOf<{ bodyText: string; contentType: string }>().not.toExtend<client.NewMessage>();
+    expectTypeOf<client.Message["bodyText"]>().toEqualTypeOf<string | undefined>();
+    expectTypeOf<client.Delivery["bodyText"]>().toEqualTypeOf<string | undefined>();
+    expectTypeOf<client.StoredMessageWithBody["bodyText"]>().toEqualTypeOf<string | undefined>();
   });
 
   test("of settings", () => {
@@ -49,7 +66,7 @@ describe("the client's types are the protocol's", () => {
     expectTypeOf<client.Topic>().toEqualTypeOf<Reply<typeof topics.topicReply>>();
     expectTypeOf<client.TopicList>().toEqualTypeOf<Reply<typeof topics.topicsReply>>();
     expectTypeOf<client.MessagePage>().toEqualTypeOf<Reply<typeof messages.messagesReply>>();
-    expectTypeOf<client.StoredMessageWithBody>().toEqualTypeOf<Reply<typeof messages.messageReply>>();
+    expectTypeOf<OnWire<client.StoredMessageWithBody>>().toEqualTypeOf<Reply<typeof messages.messageReply>>();
     expectTypeOf<client.Deleted>().toEqualTypeOf<Reply<typeof messages.deletedReply>>();
     expectTypeOf<client.LagPage>().toEqualTypeOf<Reply<typeof progress.lagReply>>();
     expectTypeOf<client.OffsetReset>().toEqualTypeOf<Reply<typeof progress.resetOffsetReply>>();

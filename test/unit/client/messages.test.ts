@@ -49,7 +49,7 @@ describe("a loop over messages", () => {
 
   test("what the loop decided is not decided again", async () => {
     const { role, next, stop } = looping();
-    role.publish(...ids("a", "b", "c"));
+    role.publish(...ids("a", "b"), { id: "c" });
     expect(await (await next())?.nack("no")).toBe("ok");
     await (await next())?.postpone(5);
     await (await next())?.ack();

@@ -4,7 +4,6 @@ import {
   type NewMessage,
   NotSentError,
   PublishError,
-  type PublishResult,
 } from "../../../src/client/fairlane.ts";
 import { decodeBase64 } from "../../../src/protocol/base64.ts";
 import { readPublish } from "../../../src/protocol/publish-body.ts";
@@ -79,8 +78,20 @@ describe("publish", () => {
     ["a symbol", { body: Symbol("secret") }, "body is symbol"],
     ["a BigInt", { body: { n: 1n } }, "body holds a BigInt"],
     ["a cycle", { body: cyclic }, "body cannot be written"],
-    ["no body", {}, "body or bytes must be there"],
+    ["no body", {}, "body, bodyText or bytes must be there"],
+    ["a text that is undefined", { bodyText: undefined }, "body, bodyText or bytes must be there"],
     ["both", { body: 1, bytes: new Uint8Array(1) }, "bytes must not stand beside body"],
+    ["a body and a text", { body: null, bodyText: "1" }, "bodyText must not stand beside body"],
+    ["a text and bytes", { bodyText: "1", bytes: new Uint8Array(1) }, "bytes must not stand beside bodyText"],
+    ["a text that is none", { bodyText: 1 }, "bodyText must be a string"],
+    ["a text that is null", { bodyText: null }, "bodyText must be a string"],
+    ["an empty text", { bodyText: "" }, "bodyText is not one JSON value"],
+    ["a text that is not JSON", { bodyText: "secret" }, "bodyText is not one JSON value"],
+    ["a text of two values", { bodyText: '"secret","b":1' }, "bodyText is not one JSON value"],
+    ["a text that would end its message", { bodyText: "1},{" }, "bodyText is not one JSON value"],
+    ["a text behind a byte order mark", { bodyText: "\ufeff1" }, "bodyText is not one JSON value"],
+    ["white space that JSON does not have", { bodyText: "\u00a01" }, "bodyText is not one JSON value"],
+    ["half of a surrogate pair", { bodyText: '"secret \ud800"' }, "bodyText has half of a surrogate pair"],
     ["bytes that are none", { bytes: "AP8=" }, "bytes must be a Uint8Array or an ArrayBuffer"],
     ["bytes that are null", { bytes: null }, "bytes must be a Uint8Array or an ArrayBuffer"],
     ["a field that does not exist", { body: 1, partitionkey: "p" }, "partitionkey is not a field"],
@@ -102,11 +113,16 @@ describe("publish", () => {
     const largest = 1024 * 1024;
     await wire.client().publish("t", { body: "é".repeat((largest - 2) / 2) });
     await wire.client().publish("t", { bytes: new Uint8Array(largest) });
-    expect(wire.sent).toHaveLength(2);
-    for (const message of [{ body: "é".repeat(largest / 2) }, { bytes: new Uint8Array(largest + 1) }]) {
+    await wire.client().publish("t", { bodyText: `\n"${"é".repeat((largest - 2) / 2)}" ` });
+    expect(wire.sent).toHaveLength(3);
+    for (const message of [
+      { body: "é".repeat(largest / 2) },
+      { bytes: new Uint8Array(largest + 1) },
+      { bodyText: `"${"é".repeat(largest / 2 - 1)} "` },
+    ]) {
       await expect(wire.client().publish("t", message)).rejects.toThrow(RangeError);
     }
-    expect(wire.sent).toHaveLength(2);
+    expect(wire.sent).toHaveLength(3);
   });
 });
 
@@ -161,45 +177,71 @@ describe("publishBatch", () => {
     expect(wire.sent.flatMap(messagesOf)).toHaveLength(100);
   });
 
-  test("a chunk that is refused for its content leaves the others alone, and its places are the batch's", async () => {
+  test("stops at a chunk that is refused for its content, and its places are the batch's", async () => {
     const wire = new Wire(storing);
     const messages = numbered(250);
     messages[142] = { id: "x".repeat(256), partitionKey: "p", body: 1 };
     const error = await publishError(wire.client().publishBatch("t", messages));
+    expect(wire.sent).toHaveLength(2);
     expect(error.results).toHaveLength(250);
-    expect(error.message).toMatch(/^100 of 250 messages were not stored: invalid-request/);
+    expect(error.message).toMatch(/^150 of 250 messages were not stored: invalid-request/);
     expect(error.results[99]).toEqual({ id: "m99", partitionKey: "p", duplicate: false });
-    expect(error.results[249]).toMatchObject({ id: "m249" });
     const refused = error.results[100]?.error as FairlaneApiError;
     expect(refused).toBeInstanceOf(FairlaneApiError);
     expect(refused.issues).toMatchObject([{ path: "messages[142].id" }]);
     expect(error.results[199]?.error).toBe(refused);
+    expect(error.results[200]?.error).toBeInstanceOf(NotSentError);
     expect(error.cause).toBe(refused);
   });
 
-  test("a message that cannot be written fails alone", async () => {
-    const wire = new Wire(storing);
-    const messages = numbered(5);
-    messages[1] = { body: undefined };
-    messages[3] = { bytes: new Uint8Array(1024 * 1024 + 1) };
-    const error = await publishError(wire.client().publishBatch("t", messages));
-    expect(error.results.map((result) => result.error?.message ?? (result as PublishResult).id)).toEqual([
-      "m0",
-      "messages[1].body is undefined: it must be a value that JSON can hold",
-      "m2",
-      "messages[3].bytes has over 1048576 bytes",
-      "m4",
-    ]);
-  });
+  test.each([
+    [{ body: undefined }, "messages[2].body is undefined: it must be a value that JSON can hold"],
+    [{ bodyText: "{" }, "messages[2].bodyText is not one JSON value"],
+    [{ bytes: new Uint8Array(1024 * 1024 + 1) }, "messages[2].bytes has over 1048576 bytes"],
+  ])(
+    "stores what comes before a message that cannot be sent, and nothing after it",
+    async (wrong, message) => {
+      const wire = new Wire(storing);
+      const messages = numbered(5);
+      messages[2] = wrong;
+      const error = await publishError(wire.client().publishBatch("t", messages));
+      expect(error.results.slice(0, 2)).toMatchObject([{ id: "m0" }, { id: "m1" }]);
+      expect(error.results[2]?.error?.message).toBe(message);
+      expect(error.results[3]?.error).toBeInstanceOf(NotSentError);
+      expect(error.results[4]?.error).toBeInstanceOf(NotSentError);
+      expect(wire.sent.flatMap(messagesOf).map(({ id }) => id)).toEqual(["m0", "m1"]);
+    },
+  );
 
-  test("places stay right where a message before was left out", async () => {
+  test("where what comes before is refused, that is the failure", async () => {
     const wire = new Wire(storing);
     const messages = numbered(4);
-    messages[0] = { body: undefined };
-    messages[2] = { id: "", body: 1 };
+    messages[0] = { id: "", body: 1 };
+    messages[2] = { body: undefined };
     const error = await publishError(wire.client().publishBatch("t", messages));
-    expect(error.results[2]).toMatchObject({ error: { issues: [{ path: "messages[2].id" }] } });
-    expect(error.results[0]?.error).toBeInstanceOf(TypeError);
+    expect(error.results[0]).toMatchObject({ error: { issues: [{ path: "messages[0].id" }] } });
+    expect(error.results[2]?.error).toBeInstanceOf(NotSentError);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["NaN", { total: Number.NaN }, "body holds NaN"],
+    ["Infinity", [1, Number.NEGATIVE_INFINITY], "body holds -Infinity"],
+    ["a Map", { at: [new Map([["a", 1]])] }, "body holds a Map"],
+    ["a Set", new Set([1]), "body holds a Set"],
+    ["a hole in an array", { list: [1, undefined] }, "body holds undefined in an array"],
+  ])("refuses %s, which JSON would write as something else", async (_, body, message) => {
+    const wire = new Wire(storing);
+    await expect(wire.client().publish("t", { body })).rejects.toThrow(message);
+    expect(wire.sent).toEqual([]);
+  });
+
+  test("keeps null, empty objects, properties without a value, and what writes itself", async () => {
+    const wire = new Wire(storing);
+    const body = { a: null, b: {}, c: undefined, at: new Date(0), own: { toJSON: () => null } };
+    await wire.client().publish("t", { body });
+    expect(messagesOf(wire.sent[0] as never)).toMatchObject([
+      { body: { a: null, b: {}, at: "1970-01-01T00:00:00.000Z", own: null } },
+    ]);
   });
 
   test.each([

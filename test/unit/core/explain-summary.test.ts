@@ -4,10 +4,27 @@ import { type Ended, summaryOf, summaryOfEnded } from "../../../src/core/explain
 
 const AT_MS = Date.UTC(2026, 10, 29, 10, 0, 5);
 const AT = "2026-11-29T10:00:05.000Z";
-const TERMS = { maxAttempts: 3, deadLetters: true };
+/** Fourteen minutes and a half before. */
+const SINCE_MS = Date.UTC(2026, 10, 29, 9, 45, 30);
+const SINCE = "2026-11-29T09:45:30.000Z";
+const TERMS = {
+  nowMs: Date.UTC(2026, 10, 29, 10, 0, 0),
+  blockingId: null,
+  maxAttempts: 3,
+  deadLetters: true,
+};
 
 function own(state: UnsettledState, more: Partial<OwnState> = {}): OwnState {
-  return { state, attempt: null, untilMs: null, subscriber: null, reason: "", ...more };
+  return {
+    state,
+    attempt: null,
+    untilMs: null,
+    subscriber: null,
+    deliveredAtMs: null,
+    overdue: null,
+    reason: "",
+    ...more,
+  };
 }
 
 function explained(state: UnsettledState, more: Partial<Explained> = {}): Explained {
@@ -42,7 +59,7 @@ describe("the words of a state", () => {
     [
       "postponed",
       explained("postponed", { untilMs: AT_MS }),
-      `Postponed by a consumer; it comes again at ${AT}, and what is behind it in its partition waits for it.`,
+      `Postponed; it comes again at ${AT}, and what is behind it in its partition waits for it.`,
     ],
     ["delayed", explained("delayed", { untilMs: AT_MS }), `Published with a delay; it is due at ${AT}.`],
     [
@@ -90,12 +107,45 @@ describe("the words of a state", () => {
     expect(summaryOf(said, TERMS)).toBe(summary);
   });
 
+  test("how long a delivery is out, and that it was extended: then somebody should look at it", () => {
+    const out = (more: Partial<Explained>) =>
+      summaryOf(explained("in-flight", { ...delivered, deliveredAtMs: SINCE_MS, ...more }), TERMS);
+    const to = `Delivered to worker-1 (attempt 2 of 3) at ${SINCE}, 14 minutes ago`;
+    expect(out({})).toBe(`${to}; unless it settles, it comes again at ${AT}.`);
+    expect(out({ overdue: "asked" })).toBe(
+      `${to}; unless it settles, it comes again at ${AT}. Look at what worker-1 does with it.`,
+    );
+    const extended = `${to}, and extended since; unless it settles or is extended again,`;
+    expect(out({ overdue: "extended" })).toBe(
+      `${extended} it comes again at ${AT}. Look at what worker-1 does with it.`,
+    );
+    expect(out({ overdue: "extended", attempt: 3 })).toBe(
+      `${extended} it becomes a dead letter at ${AT}. Look at what worker-1 does with it.`.replace(
+        "2 of",
+        "3 of",
+      ),
+    );
+  });
+
+  test.each([
+    [-5000, "just now"],
+    [999, "just now"],
+    [1000, "1 second ago"],
+    [59_999, "59 seconds ago"],
+    [60_000, "1 minute ago"],
+    [7_199_999, "1 hour ago"],
+    [172_800_000, "2 days ago"],
+  ])("%i ms are %s", (agoMs, words) => {
+    const said = explained("in-flight", { ...delivered, deliveredAtMs: TERMS.nowMs - agoMs });
+    expect(summaryOf(said, TERMS)).toContain(`, ${words}; unless`);
+  });
+
   test("without dead letters a message out of attempts is dropped, without a limit it comes again", () => {
     const last = explained("in-flight", { ...delivered, attempt: 3 });
-    expect(summaryOf(last, { maxAttempts: 3, deadLetters: false })).toBe(
+    expect(summaryOf(last, { ...TERMS, deadLetters: false })).toBe(
       `Delivered to worker-1 (attempt 3 of 3); unless it settles, it is dropped at ${AT}.`,
     );
-    expect(summaryOf(last, { maxAttempts: null, deadLetters: true })).toBe(
+    expect(summaryOf(last, { ...TERMS, maxAttempts: null })).toBe(
       `Delivered to worker-1 (attempt 3); unless it settles, it comes again at ${AT}.`,
     );
   });
@@ -141,11 +191,11 @@ describe("the words of what stands before a message", () => {
     ],
     [{ kind: "no-subscriber" }, "The group has no live subscriber: it is delivered when one receives."],
     [
-      { kind: "nobody-asking", subscribers: 1 },
+      { kind: "nobody-asking", subscribers: 1, busiest: null },
       "The one live subscriber has no receive open: it is delivered when one asks.",
     ],
     [
-      { kind: "nobody-asking", subscribers: 4 },
+      { kind: "nobody-asking", subscribers: 4, busiest: null },
       "None of the 4 live subscribers has a receive open: it is delivered when one asks.",
     ],
     [
@@ -170,7 +220,7 @@ describe("the words of what stands before a message", () => {
     ],
     [
       behind(own("in-flight", delivered)),
-      `Waits behind the message at offset 17, which was delivered to worker-1 (attempt 2 of 3) until ${AT}.`,
+      `Waits behind the message at offset 17, which was delivered to worker-1 (attempt 2 of 3); unless it settles, it comes again at ${AT}.`,
     ],
     [
       behind(own("backing-off", { attempt: 1, untilMs: AT_MS, reason: "timeout" })),
@@ -202,14 +252,45 @@ describe("the words of what stands before a message", () => {
     expect(summaryOf(explained("waiting", { blockers: [blocker] }), TERMS)).toBe(summary);
   });
 
+  test("the message before it is named by its ID where that is known", () => {
+    const blockers = [behind(own("postponed", { untilMs: AT_MS }))];
+    expect(summaryOf(explained("waiting", { blockers }), { ...TERMS, blockingId: "order-20/placed" })).toBe(
+      `Waits behind the message order-20/placed at offset 17, which was postponed until ${AT}.`,
+    );
+  });
+
+  test("a message before it that was extended is one to look at", () => {
+    const before = own("in-flight", { ...delivered, deliveredAtMs: SINCE_MS, overdue: "extended" });
+    expect(summaryOf(explained("waiting", { blockers: [behind(before)] }), TERMS)).toBe(
+      `Waits behind the message at offset 17, which was delivered to worker-1 (attempt 2 of 3) at ${SINCE}, 14 minutes ago, and extended since; unless it settles or is extended again, it comes again at ${AT}. Look at what worker-1 does with it.`,
+    );
+  });
+
+  test("who does not ask is busy, if it is", () => {
+    const asked = (subscribers: number, inFlight: number, sinceMs: number | null) => {
+      const busiest = { subscriber: "worker-1", inFlight, sinceMs };
+      return summaryOf(
+        explained("waiting", { blockers: [{ kind: "nobody-asking", subscribers, busiest }] }),
+        TERMS,
+      );
+    };
+    expect(asked(1, 1, SINCE_MS)).toBe(
+      `The one live subscriber has no receive open; worker-1 has 1 message under way since ${SINCE} (14 minutes ago): it is delivered when one asks.`,
+    );
+    expect(asked(3, 2, SINCE_MS)).toBe(
+      `None of the 3 live subscribers has a receive open; worker-1 has 2 messages under way, the oldest since ${SINCE} (14 minutes ago): it is delivered when one asks.`,
+    );
+    expect(asked(1, 2, null)).toContain("; worker-1 has 2 messages under way: it is");
+  });
+
   test("the message before it is said before who does not ask, and nothing after the second", () => {
     const blockers: Blocker[] = [
-      { kind: "nobody-asking", subscribers: 1 },
+      { kind: "nobody-asking", subscribers: 1, busiest: null },
       { kind: "lease", ...lease },
       behind(own("in-flight", delivered)),
     ];
     expect(summaryOf(explained("waiting", { blockers }), TERMS)).toBe(
-      `Waits behind the message at offset 17, which was delivered to worker-1 (attempt 2 of 3) until ${AT}. Besides: The one live subscriber has no receive open: it is delivered when one asks.`,
+      `Waits behind the message at offset 17, which was delivered to worker-1 (attempt 2 of 3); unless it settles, it comes again at ${AT}. Besides: The one live subscriber has no receive open: it is delivered when one asks.`,
     );
   });
 

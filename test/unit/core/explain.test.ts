@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MAX_LANE_EXCEPTIONS } from "../../../src/core/dispatch-limits.ts";
-import { explainAt, type Subject, type Surroundings } from "../../../src/core/explain.ts";
-import { nextChangeAtMs } from "../../../src/core/explain-change.ts";
+import { explainAt, type LaneShares, type Subject, type Surroundings } from "../../../src/core/explain.ts";
+import { nextChange } from "../../../src/core/explain-change.ts";
 import { arrivedException, type Exception, Lane } from "../../../src/core/lane.ts";
 import type { WalkRules } from "../../../src/core/walk.ts";
 
@@ -16,20 +16,20 @@ const RULES: WalkRules = {
   logAheadMs: 0,
 };
 
-/** Nothing but the lane decides: one asks, for good. */
+const SHARES: LaneShares = { freed: new Set(), draining: new Map(), someMayTake: true };
+
+/** Nothing but the lane decides: one asks. */
 function around(more: Partial<Surroundings> = {}, rules: Partial<WalkRules> = {}): Surroundings {
-  const ends = new Map([["ann", NOW_MS + 10_000_000]]);
   return {
     paused: false,
     logRetryAtMs: null,
-    deadLetterRetryAtMs: null,
     rules: { ...RULES, ...rules },
-    expiresAtMs: ends,
-    liveUntilMs: ends,
-    askingUntilMs: ends,
-    shares: { freed: new Set(), draining: new Map(), someMayTake: true },
-    idleLeaseMs: 6000,
-    lanesChangeAtMs: null,
+    visibilityTimeoutMs: 60_000,
+    expiresAtMs: new Map([["ann", NOW_MS + 30_000]]),
+    asking: new Set(["ann"]),
+    delivering: new Set(),
+    busiest: null,
+    shares: SHARES,
     ...more,
   };
 }
@@ -131,7 +131,7 @@ describe("what no lane has", () => {
     const explained = explainAt(delayed, null, ahead, NOW_MS);
     // By the object's clock.
     expect(explained).toMatchObject({ state: "delayed", untilMs: NOW_MS + 400, blockers: [] });
-    expect(nextChangeAtMs(delayed, null, ahead, explained)).toBe(NOW_MS + 400);
+    expect(nextChange(delayed, null, ahead, explained)).toEqual({ atMs: NOW_MS + 400, state: "deliverable" });
     const old = { ...subject, dueAtMs: NOW_MS - RETENTION_MS };
     expect(explainAt(old, null, around(), NOW_MS)).toMatchObject({ state: "expired", blockers: [] });
   });
@@ -139,59 +139,140 @@ describe("what no lane has", () => {
   test("its age is a change to come", () => {
     const subject = { ...held(9), inLane: false, dueAtMs: NOW_MS - 100 };
     const explained = explainAt(subject, null, around(), NOW_MS);
-    expect(nextChangeAtMs(subject, null, around(), explained)).toBe(NOW_MS - 100 + RETENTION_MS);
+    const atMs = NOW_MS - 100 + RETENTION_MS;
+    expect(nextChange(subject, null, around(), explained)).toEqual({ atMs, state: "expired" });
+    const ageless = { ...subject, dueAtMs: Number.POSITIVE_INFINITY };
+    const unread = explainAt(ageless, null, around(), NOW_MS);
+    expect(nextChange(ageless, null, around(), unread)).toBeNull();
   });
 });
 
 describe("the next change", () => {
-  test("passes over instants at which nothing changes for this message, and gives up on very many", () => {
-    const many = (count: number): Exception[] =>
-      Array.from({ length: count }, (_, at) => exception(at + 1, { ...inFlight, atMs: NOW_MS + 10 + at }));
-    const backingOff = { state: "backingOff", attempt: 1, atMs: NOW_MS + 9000 } as const;
-    for (const [count, changeMs] of [
-      [10, 9000],
-      [40, 26],
-    ] as const) {
-      const lane = laneWith([...many(count), exception(100, backingOff)]);
-      const rules = around({}, { maxInFlight: 1000 });
-      const explained = explainAt(held(100), lane, rules, NOW_MS);
-      expect(nextChangeAtMs(held(100), lane, rules, explained)).toBe(NOW_MS + changeMs);
+  const backingOff = { state: "backingOff", attempt: 1, atMs: NOW_MS + 9000 } as const;
+  const of = (offset: number, lane: Lane, surroundings: Surroundings) =>
+    nextChange(held(offset), lane, surroundings, explainAt(held(offset), lane, surroundings, NOW_MS));
+
+  test("passes over instants at which nothing changes for this message, and beyond very many to its own", () => {
+    for (const count of [10, 900]) {
+      const others = Array.from({ length: count }, (_, at) =>
+        exception(at + 1, { ...inFlight, atMs: NOW_MS + 10 + at }),
+      );
+      const lane = laneWith([...others, exception(1000, backingOff)]);
+      expect(of(1000, lane, around({}, { maxInFlight: 5000 }))).toEqual({
+        atMs: NOW_MS + 9000,
+        state: "deliverable",
+      });
     }
   });
 
-  test("the retry of a log, and of a dead letter's copy", () => {
+  test("a delivery's end: it comes again, waits, or is out of attempts", () => {
+    const lane = laneWith([exception(1, inFlight)]);
+    expect(of(1, lane, around())).toEqual({ atMs: NOW_MS + 500, state: "deliverable" });
+    expect(of(1, lane, around({ asking: new Set() }))).toEqual({ atMs: NOW_MS + 500, state: "waiting" });
+    const last = laneWith([exception(1, { ...inFlight, attempt: 3 })]);
+    expect(of(1, last, around())).toEqual({ atMs: NOW_MS + 500, state: "being-dead-lettered" });
+  });
+
+  test("of what waits for nobody's time it is its age, and who comes and goes is none", () => {
+    const lane = laneWith([], [1]);
+    const expires = { atMs: NOW_MS + RETENTION_MS, state: "expired" };
+    expect(of(1, lane, around())).toEqual(expires);
+    expect(of(1, lane, around({ paused: true }))).toEqual(expires);
+    const silent = around({ asking: new Set() });
+    expect(explainAt(held(1), lane, silent, NOW_MS).blockers).toMatchObject([{ kind: "nobody-asking" }]);
+    expect(of(1, lane, silent)).toEqual(expires);
+    expect(of(1, lane, around({ asking: new Set(), expiresAtMs: new Map() }))).toEqual(expires);
+    // By the end of another's delivery the silent one is dead as well.
+    const beside = laneWith([
+      exception(1, { state: "returned" }),
+      exception(2, { ...inFlight, atMs: NOW_MS + 40_000 }),
+    ]);
+    expect(of(1, beside, silent)).toEqual(expires);
+    // Whether the log can be read then is not a matter of time.
+    expect(of(1, lane, around({ logRetryAtMs: NOW_MS + 200 }))).toEqual(expires);
     const dying = laneWith([exception(1, { state: "dying", attempt: 3, reason: "no" })]);
-    const retries = around({ deadLetterRetryAtMs: NOW_MS + 1000 });
-    const explained = explainAt(held(1), dying, retries, NOW_MS);
-    expect(explained).toMatchObject({ state: "being-dead-lettered", reason: "no", blockers: [] });
-    expect(nextChangeAtMs(held(1), dying, retries, explained)).toBe(NOW_MS + 1000);
-    const away = around({ deadLetterRetryAtMs: NOW_MS + 1000, logRetryAtMs: NOW_MS + 200 });
-    const waiting = explainAt(held(1), dying, away, NOW_MS);
-    expect(waiting.blockers).toEqual([{ kind: "log-unavailable", untilMs: NOW_MS + 200 }]);
-    expect(nextChangeAtMs(held(1), dying, away, waiting)).toBe(NOW_MS + 200);
+    expect(of(1, dying, around())).toBeNull();
   });
 
-  test("the end of an idle lane's lease, beside a message that is delayed and in no lane", () => {
-    const lane = laneWith([]);
-    lane.setLease({ subscriber: "ann", epoch: 1, acquiredAtMs: NOW_MS - 5000 });
-    lane.idleSinceMs = NOW_MS - 5000;
-    const delayed = { offset: 9, dueAtMs: NOW_MS + 30_000, delayed: true, inLane: false };
-    const explained = explainAt(delayed, lane, around(), NOW_MS);
-    expect(explained.lease).toMatchObject({ subscriber: "ann" });
-    expect(nextChangeAtMs(delayed, lane, around(), explained)).toBe(NOW_MS + 1000);
-  });
-
-  test("where others ask as well, any lane of the group may move this one", () => {
+  test("the end of a silent owner's lease, but not of one who asks", () => {
     const lane = laneWith([], [1]);
     lane.setLease({ subscriber: "bob", epoch: 1, acquiredAtMs: 0 });
-    const ends = new Map([
+    const expiresAtMs = new Map([
+      ["ann", NOW_MS + 60_000],
+      ["bob", NOW_MS + 7000],
+    ]);
+    const shared = around({ expiresAtMs });
+    expect(explainAt(held(1), lane, shared, NOW_MS).blockers).toMatchObject([{ kind: "lease" }]);
+    expect(of(1, lane, shared)).toEqual({ atMs: NOW_MS + 7000, state: "deliverable" });
+    const asks = around({ expiresAtMs, asking: new Set(["ann", "bob"]) });
+    expect(of(1, lane, asks)).toEqual({ atMs: NOW_MS + RETENTION_MS, state: "expired" });
+    const alone = around({ expiresAtMs, asking: new Set(), delivering: new Set(["bob"]) });
+    expect(of(1, lane, alone)).toEqual({ atMs: NOW_MS + 7000, state: "waiting" });
+    // Without deliveries bob is no obstacle to whoever asks first.
+    const idle = around({ expiresAtMs, asking: new Set() });
+    expect(explainAt(held(1), lane, idle, NOW_MS).blockers).toMatchObject([{ kind: "nobody-asking" }]);
+    expect(of(1, lane, idle)).toEqual({ atMs: NOW_MS + RETENTION_MS, state: "expired" });
+  });
+
+  test("the end of a drain, or of the deliveries for which it waits", () => {
+    const lane = laneWith([exception(1, inFlight)], [2]);
+    lane.setLease({ subscriber: "bob", epoch: 1, acquiredAtMs: 0 });
+    const expiresAtMs = new Map([
       ["ann", NOW_MS + 60_000],
       ["bob", NOW_MS + 60_000],
     ]);
-    const shared = around({ expiresAtMs: ends, liveUntilMs: ends, lanesChangeAtMs: NOW_MS + 40 });
-    const explained = explainAt(held(1), lane, shared, NOW_MS);
-    expect(explained.blockers).toMatchObject([{ kind: "lease", subscriber: "bob" }]);
-    expect(nextChangeAtMs(held(1), lane, shared, explained)).toBe(NOW_MS + 40);
+    const draining = (endMs: number | null) =>
+      around({ expiresAtMs, shares: { ...SHARES, draining: new Map([[lane, endMs]]) } });
+    for (const [endMs, atMs] of [
+      [NOW_MS + 300, NOW_MS + 300],
+      [NOW_MS + 900, NOW_MS + 500],
+      [null, NOW_MS + 500],
+    ] as const) {
+      expect(of(2, lane, draining(endMs)), `drains until ${endMs}`).toEqual({ atMs, state: "deliverable" });
+    }
+  });
+
+  test("what is delayed takes its place, before what was read behind it", () => {
+    const lane = laneWith([], [5]);
+    const dueAtMs = NOW_MS + 700;
+    for (const [offset, state] of [
+      [3, "deliverable"],
+      [9, "waiting"],
+    ] as const) {
+      const subject = { offset, dueAtMs, delayed: true, inLane: false };
+      const strict = around({}, { maxInFlight: 1 });
+      const explained = explainAt(subject, lane, strict, NOW_MS);
+      expect(nextChange(subject, lane, strict, explained)).toEqual({ atMs: dueAtMs, state });
+    }
+  });
+});
+
+describe("a delivery that is out", () => {
+  const since = (agoMs: number) => ({ ...inFlight, deliveredAtMs: NOW_MS - agoMs });
+  const said = (lane: Lane) => explainAt(held(1), lane, around(), NOW_MS);
+
+  test("is overdue when it is for longer than the group's visibility timeout", () => {
+    expect(said(laneWith([exception(1, inFlight)]))).toMatchObject({ deliveredAtMs: null, overdue: null });
+    expect(said(laneWith([exception(1, since(60_000))]))).toMatchObject({
+      deliveredAtMs: NOW_MS - 60_000,
+      overdue: null,
+    });
+    expect(said(laneWith([exception(1, since(60_001))]))).toMatchObject({ overdue: "extended" });
+  });
+
+  test("was asked for so long while it stands in its run: extending takes it out", () => {
+    const lane = laneWith([], [1]);
+    const run = { nonce: "n", subscriber: "bob", epoch: 1, visibleUntilMs: NOW_MS + 500 };
+    lane.grantRun({ ...run, deliveredAtMs: NOW_MS - 90_000 }, lane.window.slice(0, 1));
+    expect(said(lane)).toMatchObject({ deliveredAtMs: NOW_MS - 90_000, overdue: "asked" });
+  });
+
+  test("also where it stands before another", () => {
+    const lane = laneWith([exception(1, since(90_000))], [2]);
+    const { blockers } = explainAt(held(2), lane, around({}, { maxInFlight: 1 }), NOW_MS);
+    expect(blockers).toMatchObject([
+      { kind: "message", offset: 1, deliveredAtMs: NOW_MS - 90_000, overdue: "extended" },
+    ]);
   });
 });
 
@@ -217,8 +298,7 @@ test("all that hold are named, in order", () => {
     paused: true,
     logRetryAtMs: NOW_MS + 100,
     expiresAtMs: nobody,
-    liveUntilMs: nobody,
-    askingUntilMs: nobody,
+    asking: new Set<string>(),
   });
   const kinds = explainAt(held(2), lane, alone, NOW_MS).blockers.map(({ kind }) => kind);
   expect(kinds).toEqual(["group-paused", "log-unavailable", "no-subscriber", "message"]);

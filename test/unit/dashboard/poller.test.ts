@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FairlaneApiError } from "../../../src/client/fairlane.ts";
 import { Poller } from "../../../src/dashboard/poller.ts";
 
 /** A clock that a test turns, and requests that it answers. */
@@ -7,7 +8,7 @@ function setup({ intervalMs = 2000 as number | null } = {}) {
   let timers: { atMs: number; run: () => void }[] = [];
   const asked: { resolve(value: string): void; reject(error: unknown): void }[] = [];
   const replies: string[] = [];
-  const retriesAtMs: number[] = [];
+  const retriesAtMs: (number | null)[] = [];
   const poller = new Poller<string>({
     intervalMs,
     timers: {
@@ -121,6 +122,39 @@ describe("a poller", () => {
     await advance(2000);
     await refuse();
     expect(retriesAtMs.at(-1)).toBe(94_000);
+  });
+
+  test.each([400, 403, 404, 409])(
+    "asks no more by itself what was refused with %i, until it is told to",
+    async (status) => {
+      const { poller, retriesAtMs, refuse, advance, answer, asked, replies, timers } = setup();
+      const refusal = new FairlaneApiError({ code: "not-found", status, detail: "no" });
+      poller.start();
+      await refuse(refusal);
+      expect([retriesAtMs, timers()]).toEqual([[null], 0]);
+      await advance(3_600_000);
+      expect(asked).toHaveLength(1);
+      poller.askNow();
+      await answer("a");
+      await advance(2000);
+      await refuse(refusal);
+      poller.start();
+      await answer("b");
+      expect([asked.length, replies, timers()]).toEqual([4, ["a", "b"], 1]);
+    },
+  );
+
+  test.each([
+    ["rate-limited", 429],
+    ["internal", 500],
+    ["store-unavailable", 503],
+    ["unexpected-reply", 404],
+  ] as const)("asks again what failed with %s, %i", async (code, status) => {
+    const { poller, retriesAtMs, refuse, advance, asked } = setup();
+    poller.start();
+    await refuse(new FairlaneApiError({ code, status, detail: "no" }));
+    await advance(2000);
+    expect([asked.length, retriesAtMs]).toEqual([2, [2000]]);
   });
 
   test("waits as long as the server asks for, within reason", async () => {

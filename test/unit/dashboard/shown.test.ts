@@ -8,8 +8,7 @@ import {
   formatIn,
   visibleText,
 } from "../../../src/dashboard/format.ts";
-import { MessageSource } from "../../../src/dashboard/message-source.ts";
-import { bytesOfBase64, PREVIEW_BYTES, previewOf } from "../../../src/dashboard/preview.ts";
+import { bytesOfBase64, bytesOfText, PREVIEW_BYTES, previewOf } from "../../../src/dashboard/preview.ts";
 import { problemOf } from "../../../src/dashboard/problem.ts";
 import { ServerClock } from "../../../src/dashboard/server-clock.ts";
 import { claimsOf, fromFragment, keepSession, loadSession } from "../../../src/dashboard/session.ts";
@@ -95,6 +94,22 @@ describe("text of others", () => {
     expect(previewOf(bytesOf("aé").subarray(0, 2), "text/plain").kind).toBe("hex");
   });
 
+  test.each([
+    ["short", '{ "n": 9007199254740993, "é": 1.0}', false],
+    ["of just so many bytes", "é".repeat(PREVIEW_BYTES / 2), false],
+    ["of one more", `${"é".repeat(PREVIEW_BYTES / 2)}x`, true],
+    ["long", "x".repeat(2 * PREVIEW_BYTES), true],
+    ["long, with a pair where the cut is", `x${"🚚".repeat(PREVIEW_BYTES)}`, true],
+  ])("a text is shown to its cut: %s", (_, text, cut) => {
+    const start = bytesOfText(text);
+    expect(start.length).toBeLessThan(3 * PREVIEW_BYTES + 4);
+    const bodyBytes = Buffer.byteLength(text);
+    const shown = previewOf(start, "application/json", bodyBytes);
+    expect(shown).toMatchObject({ kind: "text", bodyBytes, cut });
+    expect(text.startsWith(shown.text)).toBe(true);
+    expect(Buffer.byteLength(shown.text)).toBeGreaterThan(Math.min(bodyBytes, PREVIEW_BYTES) - 4);
+  });
+
   test("base64 is read no further than it is shown", () => {
     const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => i % 251);
     const start = bytesOfBase64(Buffer.from(bytes).toString("base64"));
@@ -102,44 +117,6 @@ describe("text of others", () => {
     expect(start.length).toBeLessThan(PREVIEW_BYTES + 4);
     expect(start).toEqual(bytes.subarray(0, start.length));
     expect(bytesOfBase64("")).toEqual(new Uint8Array());
-  });
-});
-
-describe("the source of a JSON body", () => {
-  const source = (text: string, init: ResponseInit = {}) =>
-    new MessageSource(async () => new Response(text, init));
-  const URL_OF_7 = "http://x/v1/tenants/t/topics/o_dlq/message?id=a&partitionKey=b&offset=7";
-
-  test("is what was published, cut to what is shown, and there once", async () => {
-    const body = '{"bodyBytes":3,"body":"x", "n": 9007199254740993, "f": 1.0}';
-    const messages = source(
-      `{"id":"\\"bodyBytes\\":1,\\"body\\":","bodyBytes":${body.length},"body":${body},"headers":{}}`,
-    );
-    const response = await messages.fetch(URL_OF_7, {});
-    expect(await response.json()).toMatchObject({ bodyBytes: body.length });
-    const taken = await messages.take(7);
-    expect([new TextDecoder().decode(taken?.start), taken?.bodyBytes]).toEqual([body, body.length]);
-    expect(await messages.take(7)).toBeNull();
-  });
-
-  test("is none for bytes, other calls and failures", async () => {
-    const bytes = source('{"id":"a","bodyBytes":3,"bodyBase64":"YWJj"}');
-    await bytes.fetch(URL_OF_7, {});
-    expect(await bytes.take(7)).toBeNull();
-    const failed = source('"bodyBytes":1,"body":1', { status: 404 });
-    await failed.fetch(URL_OF_7, {});
-    expect(await failed.take(7)).toBeNull();
-    const list = source('"bodyBytes":1,"body":1');
-    await list.fetch("http://x/v1/tenants/t/topics/o/dead-letters?offset=7", {});
-    expect(await list.take(7)).toBeNull();
-  });
-
-  test("keeps few", async () => {
-    const messages = source('{"bodyBytes":1,"body":1}');
-    for (let offset = 0; offset < 10; offset++)
-      await messages.fetch(URL_OF_7.replace("=7", `=${offset}`), {});
-    const kept = await Promise.all(Array.from({ length: 10 }, (_, offset) => messages.take(offset)));
-    expect(kept.map((each) => each !== null)).toEqual([...Array(6).fill(false), ...Array(4).fill(true)]);
   });
 });
 

@@ -12,7 +12,6 @@ function around(paused = false): Surroundings {
   return {
     paused,
     logRetryAtMs: null,
-    deadLetterRetryAtMs: null,
     rules: {
       maxInFlight: 10,
       maxAttempts: 3,
@@ -21,12 +20,12 @@ function around(paused = false): Surroundings {
       nowMs: NOW_MS,
       logAheadMs: 0,
     },
+    visibilityTimeoutMs: 60_000,
     expiresAtMs: ends,
-    liveUntilMs: ends,
-    askingUntilMs: ends,
+    asking: new Set(ends.keys()),
+    delivering: new Set(),
+    busiest: null,
     shares: { freed: new Set(), draining: new Map(), someMayTake: true },
-    idleLeaseMs: 6000,
-    lanesChangeAtMs: null,
   };
 }
 
@@ -48,6 +47,34 @@ test("a lane flows past a failed message: what follows can be delivered, read or
   expect(more).toBe(false);
   // While paused none of them goes on; each waits with its first.
   expect(waitingIn(lanes, around(true), 10).waiting.map(({ first }) => first.offset)).toEqual([1, 1, 1]);
+});
+
+/** All under way: a run since then, and one more message of a second delivery. */
+function busyLane(runSinceMs: number | undefined, sinceMs: number | undefined, visibleMs = 500): Lane {
+  const lane = new Lane("k", 0);
+  const message = { bodyBytes: 1, dueAtMs: NOW_MS };
+  const held = { nonce: "n", subscriber: "ann", epoch: 1 };
+  const visibleUntilMs = NOW_MS + visibleMs;
+  lane.grantRun({ ...held, visibleUntilMs, deliveredAtMs: runSinceMs }, [
+    { ...message, offset: 1, delayed: false },
+    { ...message, offset: 2, delayed: false },
+  ]);
+  const again = { ...message, ...held, offset: 2, attempt: 2, atMs: visibleUntilMs, deliveredAtMs: sinceMs };
+  lane.except({ ...again, state: "inFlight", reason: "" });
+  return lane;
+}
+
+test("a lane in which all is under way waits with what is longest, if that is for too long", () => {
+  const late = NOW_MS - 60_001;
+  const first = (...args: Parameters<typeof busyLane>) =>
+    waitingIn([busyLane(...args)], around(), 10).waiting.map(({ first: { offset } }) => offset);
+  expect(first(NOW_MS - 60_000, NOW_MS - 60_000)).toEqual([]);
+  expect(first(undefined, undefined)).toEqual([]);
+  expect(first(late, NOW_MS)).toEqual([1]);
+  expect(first(undefined, late)).toEqual([2]);
+  expect(first(late, late - 1)).toEqual([2]);
+  // Nobody holds it any more: it can be delivered.
+  expect(first(late, late, -1)).toEqual([]);
 });
 
 test("it looks at no more lanes than it says, and tells that there are more", () => {

@@ -43,6 +43,7 @@ describe("subscribers", () => {
       lanes: 2,
       busyLanes: 2,
       inFlight: 2,
+      oldestDeliveryAt: seenAt,
       partitions: taken.map(({ partitionKey }) => partitionKey).sort(),
       lastSeenAt: seenAt,
       expiresAt: seenAt + 30_000,
@@ -71,6 +72,26 @@ describe("subscribers", () => {
     await bench.take("t", "g", { subscriber: "after", maxMessages: 2 });
     expect(await view(bench, "before")).toMatchObject({ lanes: 0, busyLanes: 0, inFlight: 2 });
     expect(await view(bench, "after")).toMatchObject({ lanes: 1, busyLanes: 1, inFlight: 2 });
+  });
+
+  test("since when the oldest delivery is out, which extending does not change and a restart does not lose", async () => {
+    const bench = new Bench();
+    await bench.publish("t", numbered(3));
+    const since = bench.nowMs;
+    const [first] = await bench.take("t", "g", { maxMessages: 1 });
+    bench.nowMs += 20_000;
+    await bench.take("t", "g", { maxMessages: 1 });
+    expect(await view(bench, "s1")).toMatchObject({ inFlight: 2, oldestDeliveryAt: since });
+    await bench.settle("t", "g", first ? [first] : [], { action: "extend", visibilityTimeoutMs: 90_000 });
+    expect(await view(bench, "s1")).toMatchObject({ oldestDeliveryAt: since });
+    bench.restart();
+    expect(await view(bench, "s1")).toMatchObject({ inFlight: 2, oldestDeliveryAt: since });
+    await bench.settle("t", "g", first ? [first] : []);
+    expect(await view(bench, "s1")).toMatchObject({ inFlight: 1, oldestDeliveryAt: since + 20_000 });
+    bench.nowMs += 60_000;
+    await bench.take("t", "g", { subscriber: "s2", maxMessages: 1 });
+    await bench.call("heartbeat", { ...ref, subscriber: "s1" });
+    expect(await view(bench, "s1")).toMatchObject({ inFlight: 0, oldestDeliveryAt: null });
   });
 
   test("asking: while a receive waits, and a moment after it", async () => {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hostInUrl, isLoopback, readSettings } from "../../../src/local/settings.ts";
+import { hostInUrl, isLoopback, readSettings, urlOnThisMachine } from "../../../src/local/settings.ts";
 import { StartRefusal } from "../../../src/local/start-refusal.ts";
 
 function refusal(env: Record<string, string>): string {
@@ -125,6 +125,11 @@ describe("settings of the local server", () => {
       expect(isLoopback(host), host).toBe(true);
     for (const host of ["0.0.0.0", "::", "10.0.0.1", "127.evil.example"])
       expect(isLoopback(host), host).toBe(false);
+  });
+
+  test("name a server on every address as this machine reaches it", () => {
+    const urls = ["http://0.0.0.0:1", "http://[::]:1", "http://127.0.0.1:1", "http://192.168.0.7:1"];
+    expect(urls.map(urlOnThisMachine)).toEqual(["http://127.0.0.1:1", "http://[::1]:1", ...urls.slice(2)]);
   });
 
   test("write an IPv6 host with brackets", () => {
