@@ -3,7 +3,7 @@ import type { TopicSettings } from "./settings.ts";
 
 /**
  * What the calls of `fairlane.admin` answer. Times are milliseconds since the epoch, by the server's clock. Numbers of
- * messages are exact to 10,000; with `atLeast` beside them they are a lower bound.
+ * messages are exact to 10,000, those of the overview to 1,000; with `atLeast` beside them they are a lower bound.
  */
 
 export interface GroupSummary {

@@ -4,7 +4,7 @@ import type { DeadLetterInfo } from "./message.ts";
 
 /** In the first eight a message is unsettled, in the others nothing more comes of it. */
 export type MessageState =
-  /** The next receive of the lane's owner, or of anyone where it has none, gets it. */
+  /** The next receive of the lane's owner gets it, or of anyone where it has none or must hand it on by fair share. */
   | "deliverable"
   /** The blockers say for what. */
   | "waiting"

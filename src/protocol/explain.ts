@@ -37,7 +37,7 @@ export const MESSAGE_STATES = [
 
 const messageState = z.enum(MESSAGE_STATES).meta({
   description:
-    "`deliverable`: the next receive of the lane's owner, or of anyone where it has none, gets it. `waiting`: the blockers say for what",
+    "`deliverable`: the next receive of the lane's owner gets it, or of anyone where it has none or must hand it on by fair share, as the summary then says. `waiting`: the blockers say for what",
 });
 const attempt = z.int().min(0);
 const deliveredAt = atTime.optional().meta({
