@@ -145,6 +145,11 @@ async function everyCall(tenant: string): Promise<ReadonlySet<string>> {
   expect(await caller.call(`GET ${TOPIC}/message`, {}, "?id=a&partitionKey=k")).toMatchObject({ body });
   await caller.call(`GET ${GROUP}/lag`);
   await caller.call(`GET ${GROUP}/leases`);
+  await caller.call(`GET ${TOPIC}/messages`, {}, "?last=2");
+  await caller.call(`GET ${GROUP}/explain`, {}, "?id=a&partitionKey=k");
+  await caller.call(`GET ${GROUP}/waiting`);
+  await caller.call(`GET ${GROUP}/subscribers`);
+  await caller.call("GET /overview");
   await caller.settle(held, "ack");
   await caller.call(`DELETE ${GROUP}/lease`, {}, "?partitionKey=k");
   await caller.call(`DELETE ${TOPIC}/message`, {}, "?id=a&partitionKey=k");
