@@ -156,8 +156,17 @@ describe("the command", () => {
       const { child, exited, firstLine } = start(["--user", USER], env);
       const [, url = ""] = /^DATABASE_URL=(http:\S+)$/.exec(await firstLine) ?? [];
       expect((await connect({ url }).execute("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+      // Something under way keeps it: the second signal, as a terminal and npm send one each, comes while it ends.
+      const last = connect({ url }).execute("SELECT SLEEP(0.5)");
+      await until("it runs", async () => {
+        const running = await mariaDb.runSql(
+          "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(%'",
+        );
+        return running.length > 0;
+      });
       child.kill(signal);
       child.kill(signal);
+      expect((await last).size).toBe(1);
       expect(await exited).toEqual({ code: 0, stderr: "" });
     },
   );
