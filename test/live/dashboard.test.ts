@@ -296,14 +296,7 @@ function readingCases(place: Place) {
     };
     const [failed] = (await api.listMessages("orders")).filter(({ id }) => id === "order-9/created");
     await ask("order-9", "order-9/created");
-    await untilText(
-      page,
-      ".answer",
-      "backing off",
-      "1 of 3",
-      "timeout calling the payment provider",
-      "none of them has",
-    );
+    await untilText(page, ".answer", "backing off", "1 of 3", "timeout calling the payment provider");
     const first = await untilText(page, ".answer", /its own state ends\s+in 9 min \d+ s/);
     await until("the countdown", async () => only(await page.locator(".answer").allInnerTexts()) !== first);
     await ask("order-9", "no such");
