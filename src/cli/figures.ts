@@ -1,5 +1,5 @@
 import type { Run } from "./run.ts";
-import { relativeText, timeText } from "./times.ts";
+import { relativeText } from "./times.ts";
 
 /** A number of messages as the API counts them: exact, or a lower bound. */
 export function countText(count: number, atLeast?: boolean): string {
@@ -20,11 +20,6 @@ export function bytesText(bytes: number): string {
 export function ageCell(run: Run, atMs: number | null): string {
   if (atMs === null) return run.out.terminal ? "–" : "";
   return run.out.terminal ? relativeText(atMs, run.nowMs) : new Date(atMs).toISOString();
-}
-
-/** A time in a table of which the time itself matters. */
-export function timeCell(run: Run, atMs: number): string {
-  return run.out.terminal ? timeText(atMs, run.nowMs) : new Date(atMs).toISOString();
 }
 
 /** Lines of "name   value", aligned; those without a value are left out. */

@@ -270,7 +270,8 @@ export class Consumer implements Holder {
 
   private settled(held: HeldDelivery, status: SettlementStatus): void {
     if (status !== "ok" && held.action !== null) {
-      this.postponed.forget(held.partitionKey, held.delivery.offset);
+      // Of one whose answer got lost nobody knows: it may well be postponed.
+      if (status !== "unknown") this.postponed.forget(held.partitionKey, held.delivery.offset);
       this.tellStale(held, held.action, status);
     }
     this.wake();

@@ -57,7 +57,7 @@ export class FairlaneNetworkError extends Error {
   }
 }
 
-/** A message of a batch that was not sent, since an earlier request of the same batch failed. */
+/** A message of a batch that was not sent, since one before it in the same batch failed. */
 export class NotSentError extends Error {
   constructor(cause: unknown) {
     super("not sent: an earlier part of the batch failed", { cause });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { giveBack } from "../../../src/client/fairlane.ts";
 import { consuming, done, held } from "./consuming.ts";
-import { hang, json, problem, type Sent } from "./wire.ts";
+import { brokenConnection, hang, json, problem, type Sent } from "./wire.ts";
 
 describe("pulling", () => {
   test("asks with the group's visibility timeout, as one subscriber of a name of its own", async () => {
@@ -163,6 +163,32 @@ describe("turns", () => {
     of("b again").end();
     of("y").end();
     stop.abort();
+    expect(await work).toEqual(done);
+  });
+
+  test.each([
+    ["came too late", 0, "runs"],
+    ["may have counted, its answer being lost", 1, "waits"],
+  ] as const)("behind a postponement that %s (%i lost) the next message %s", async (_, answersLost, fate) => {
+    const { handler, of, running } = held();
+    const { role, time, stop, start } = consuming({ handler, onError: () => {}, onStale: () => {} });
+    let lost: number = answersLost;
+    role.trouble = (_, kind) => (kind === "settle" && lost-- > 0 ? brokenConnection() : undefined);
+    // The repetition of what counted is stale as well.
+    role.statusOf = ({ action }) => (action === "postpone" ? "stale" : "ok");
+    role.publish({ id: "a", partitionKey: "p" }, { id: "x", partitionKey: "q" });
+    const work = start();
+    await time.settle();
+    void of("a").message.postpone(5000);
+    of("a").end();
+    await time.advance(1000);
+    role.publish({ id: "b", partitionKey: "p" });
+    of("x").end();
+    await time.settle();
+    expect(running().includes("b")).toBe(fate === "runs");
+    if (fate === "runs") of("b").end();
+    stop.abort();
+    await time.advance(3000);
     expect(await work).toEqual(done);
   });
 
