@@ -15,8 +15,11 @@ const TURN_MS = 3000;
 const ROUND_EVERY_MS = 30;
 const SICK_EVERY_MS = 100;
 const MOST_TIMES_SLOWER = 1.5;
-/** More turns are added to those before while the figures are worse: chance evens out, a real slowdown does not. */
-const MOST_SERIES = 3;
+/**
+ * More series are added while the figures are worse. A stall of the machine spoils the slowest hundredth of the series
+ * that it falls into, and of all together; a real slowdown is in most of them.
+ */
+const MOST_SERIES = 7;
 /** Of one kind in one state: so many that the slowest hundredth is several. */
 const LEAST_SAMPLES = 250;
 
@@ -78,6 +81,10 @@ interface Series {
   statuses: Promise<number>[];
 }
 
+function emptySeries(): Series {
+  return { well: { publish: [], receive: [] }, beside: { publish: [], receive: [] }, statuses: [] };
+}
+
 /** The same load on all tenants, in turns without and with the fault. Adds to the series. */
 async function measure(topic: string, fault: FaultRule, series: Series): Promise<void> {
   const turn = async (samples: Samples) => {
@@ -96,6 +103,9 @@ async function measure(topic: string, fault: FaultRule, series: Series): Promise
     await untilWell(topic);
   }
 }
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 function figuresOf({ well, beside }: Series) {
   const figure = (kind: keyof Samples) => {
@@ -116,22 +126,34 @@ test.each([
     for (const tenant of [SICK, ...WELL]) await live.api(tenant).putGroup(topic, "g");
     const nothing = { publish: [], receive: [] };
     await Promise.all(WELL.map((tenant) => story(live.api(tenant), topic, Date.now() + 1000, nothing)));
-    const samples = () => ({ publish: [], receive: [] });
-    const series: Series = { well: samples(), beside: samples(), statuses: [] };
-    let figures = figuresOf(series);
+    const all = emptySeries();
+    const ratios: Record<keyof Samples, number[]> = { publish: [], receive: [] };
+    let figures = figuresOf(all);
+    let slower = { publish: Number.NaN, receive: Number.NaN };
     for (let count = 0; count < MOST_SERIES; count++) {
+      const series = emptySeries();
       await measure(topic, fault, series);
-      figures = figuresOf(series);
-      console.log(JSON.stringify({ shard: what, ...figures }));
-      if (Math.max(figures.publish.ratio, figures.receive.ratio) < MOST_TIMES_SLOWER) break;
+      for (const kind of ["publish", "receive"] as const) {
+        ratios[kind].push(figuresOf(series)[kind].ratio);
+        all.well[kind].push(...series.well[kind]);
+        all.beside[kind].push(...series.beside[kind]);
+      }
+      all.statuses.push(...series.statuses);
+      figures = figuresOf(all);
+      slower = {
+        publish: Math.min(figures.publish.ratio, median(ratios.publish)),
+        receive: Math.min(figures.receive.ratio, median(ratios.receive)),
+      };
+      console.log(JSON.stringify({ shard: what, ...figures, ratios }));
+      if (Math.max(slower.publish, slower.receive) < MOST_TIMES_SLOWER) break;
     }
-    expect(new Set(await Promise.all(series.statuses))).toContain(503);
-    for (const { ratio, samples: count } of [figures.publish, figures.receive]) {
-      expect(count).toBeGreaterThan(LEAST_SAMPLES);
-      expect(ratio).toBeLessThan(MOST_TIMES_SLOWER);
+    expect(new Set(await Promise.all(all.statuses))).toContain(503);
+    for (const kind of ["publish", "receive"] as const) {
+      expect(figures[kind].samples).toBeGreaterThan(LEAST_SAMPLES);
+      expect(slower[kind]).toBeLessThan(MOST_TIMES_SLOWER);
     }
   },
-  180_000,
+  300_000,
 );
 
 /** The sick tenant is served again: its own messages are all there. */
