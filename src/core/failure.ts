@@ -8,6 +8,8 @@ export type FailureCode =
   | "payload-too-large"
   | "rate-limited"
   | "conflict"
+  | "route-overlap"
+  | "route-undecided"
   | "store-unavailable"
   | "internal";
 
@@ -23,6 +25,10 @@ export interface Failure {
   detail: string;
   retryAfterMs?: number;
   issues?: Issue[];
+  /** The other route that a new one would overlap, or cannot be told apart from. */
+  route?: string;
+  /** A message that both would take. */
+  witness?: { headers: Record<string, string>; key?: string };
 }
 
 /** A failure on its way up the stack inside one isolate. */

@@ -48,6 +48,14 @@ export const MAX_DURATION_MS = 10 * 365 * 24 * 3600 * 1000;
 export const DEAD_LETTER_RETENTION_MS = 14 * 24 * 3600 * 1000;
 export const DEAD_LETTER_SUFFIX = "_dlq";
 
+export const MAX_ROUTE_CHARS = 64;
+/** Of one group: each message is asked of all of them at once. */
+export const MAX_ROUTES_PER_GROUP = 20;
+export const MIN_ROUTE_TTL_MS = 1000;
+export const MAX_ROUTE_TTL_MS = 24 * 3600 * 1000;
+/** A client renews thrice in it; a closed laptop gives its messages back after it. */
+export const DEFAULT_ROUTE_TTL_MS = 30_000;
+
 /** The embedded log refuses to publish beyond this; the platform stops at 10 GB. */
 export const MAX_EMBEDDED_BYTES = 8 * 1000 * 1000 * 1000;
 /** A deleted group's name is not made again by a receive for this long. */

@@ -2,6 +2,7 @@ import {
   DEAD_LETTER_SUFFIX,
   MAX_GROUP_CHARS,
   MAX_KEY_CODE_POINTS,
+  MAX_ROUTE_CHARS,
   MAX_SUBSCRIBER_CHARS,
   MAX_TENANT_CHARS,
   MAX_TOPIC_CHARS,
@@ -38,6 +39,10 @@ export function groupProblem(group: string): string | null {
 
 export function subscriberProblem(subscriber: string): string | null {
   return nameProblem(subscriber, MAX_SUBSCRIBER_CHARS);
+}
+
+export function routeProblem(route: string): string | null {
+  return nameProblem(route, MAX_ROUTE_CHARS);
 }
 
 /** Message IDs, and partition keys but for the reserved ones. */

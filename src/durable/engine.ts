@@ -15,6 +15,7 @@ import { overview } from "./commands/overview.ts";
 import { publish } from "./commands/publish.ts";
 import { reportReads } from "./commands/report-reads.ts";
 import { resetOffset } from "./commands/reset-offset.ts";
+import { deleteRoute, getRoute, listRoutes, putRoute } from "./commands/routes.ts";
 import { settle } from "./commands/settle.ts";
 import { giveBack, heartbeat, leave } from "./commands/subscribers.ts";
 import { take } from "./commands/take.ts";
@@ -50,6 +51,10 @@ const COMMANDS = {
   resetOffset,
   leases,
   releaseLease,
+  putRoute,
+  getRoute,
+  listRoutes,
+  deleteRoute,
   explain,
   waitingLanes,
   subscribers,

@@ -105,6 +105,18 @@ export class TenantObject extends DurableObject<Bindings> implements TenantCalls
   releaseLease(...call: Parameters<Call<"releaseLease">>): ReturnType<Call<"releaseLease">> {
     return this.run("releaseLease", ...call);
   }
+  putRoute(...call: Parameters<Call<"putRoute">>): ReturnType<Call<"putRoute">> {
+    return this.run("putRoute", ...call);
+  }
+  getRoute(...call: Parameters<Call<"getRoute">>): ReturnType<Call<"getRoute">> {
+    return this.run("getRoute", ...call);
+  }
+  listRoutes(...call: Parameters<Call<"listRoutes">>): ReturnType<Call<"listRoutes">> {
+    return this.run("listRoutes", ...call);
+  }
+  deleteRoute(...call: Parameters<Call<"deleteRoute">>): ReturnType<Call<"deleteRoute">> {
+    return this.run("deleteRoute", ...call);
+  }
   explain(...call: Parameters<Call<"explain">>): ReturnType<Call<"explain">> {
     return this.run("explain", ...call);
   }

@@ -6,6 +6,7 @@ import {
   MAX_GROUP_CHARS,
   MAX_KEY_CODE_POINTS,
   MAX_PAGE,
+  MAX_ROUTE_CHARS,
   MAX_SUBSCRIBER_CHARS,
   MAX_TENANT_CHARS,
   MAX_TOPIC_CHARS,
@@ -18,6 +19,7 @@ import {
   keyProblem,
   namedKeyProblem,
   publishedKeyProblem,
+  routeProblem,
   subscriberProblem,
   tenantProblem,
   topicProblem,
@@ -67,6 +69,13 @@ export const subscriberName = checked(subscriberProblem).meta({
   minLength: 1,
   maxLength: MAX_SUBSCRIBER_CHARS,
   description: "One member of the group",
+});
+
+export const routeName = checked(routeProblem).meta({
+  pattern: NAME_PATTERN,
+  minLength: 1,
+  maxLength: MAX_ROUTE_CHARS,
+  description: "A route of the group",
 });
 
 const KEY_RULES = "well-formed Unicode, no NUL, no space at the end, compared byte for byte";

@@ -7,6 +7,7 @@ import {
   messageId,
   originalTopicName,
   publishedKey,
+  routeName,
   subscriberName,
   tenantName,
   topicName,
@@ -35,6 +36,7 @@ import {
 } from "./progress.ts";
 import { publishReply, publishRequest } from "./publish.ts";
 import { receiveReply, receiveRequest } from "./receive.ts";
+import { putRouteRequest, routeReply, routesReply } from "./routes.ts";
 import { settleReply, settleRequest } from "./settle.ts";
 import { putTopicRequest, topicReply, topicSettingsReply, topicsReply } from "./topics.ts";
 
@@ -42,6 +44,8 @@ const TENANT = "/v1/tenants/{tenant}" as const;
 const TOPIC = `${TENANT}/topics/{topic}` as const;
 const GROUP = `${TOPIC}/groups/{group}` as const;
 const SUBSCRIBER = `${GROUP}/subscribers/{subscriber}` as const;
+
+const ROUTE = `${GROUP}/routes/{route}` as const;
 
 const noQuery = z.strictObject({});
 const noBody = { kind: "none" } as const;
@@ -56,6 +60,7 @@ export const pathParams: Record<string, z.ZodType> = {
   topic: topicName,
   group: groupName,
   subscriber: subscriberName,
+  route: routeName,
 };
 
 export const operations = {
@@ -283,6 +288,42 @@ export const operations = {
     query: waitingLanesQuery,
     body: noBody,
     replies: { 200: { description: "The first of them, explained", schema: waitingLanesReply } },
+  }),
+  putRoute: operation({
+    method: "PUT",
+    path: ROUTE,
+    scopes: ["consume"],
+    summary: "Start a route, or renew it",
+    query: noQuery,
+    body: { kind: "json", schema: putRouteRequest },
+    replies: { 200: { description: "The route as it is now", schema: routeReply } },
+  }),
+  getRoute: operation({
+    method: "GET",
+    path: ROUTE,
+    scopes: read,
+    summary: "One route with its counts",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "The route as it is now", schema: routeReply } },
+  }),
+  listRoutes: operation({
+    method: "GET",
+    path: `${GROUP}/routes`,
+    scopes: read,
+    summary: "How the group is split",
+    query: noQuery,
+    body: noBody,
+    replies: { 200: { description: "Its routes, and what is left for the application", schema: routesReply } },
+  }),
+  deleteRoute: operation({
+    method: "DELETE",
+    path: ROUTE,
+    scopes: ["consume"],
+    summary: "End a route",
+    query: noQuery,
+    body: noBody,
+    replies: noContent,
   }),
   subscribers: operation({
     method: "GET",

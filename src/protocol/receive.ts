@@ -10,6 +10,7 @@ import {
   subscriberName,
   visibilityTimeoutMs,
 } from "./fields.ts";
+import { attachedRoute } from "./routes.ts";
 
 const DEFAULT_RECEIVE_MESSAGES = 10;
 
@@ -18,6 +19,7 @@ export const receiveRequest = z.strictObject({
   maxMessages: integer(1, MAX_RECEIVE_MESSAGES).default(DEFAULT_RECEIVE_MESSAGES),
   waitMs: integer(0, MAX_WAIT_MS).default(0).meta({ description: "Answers as soon as something is there" }),
   visibilityTimeoutMs: visibilityTimeoutMs.optional().meta({ description: "Absent: the group's" }),
+  route: attachedRoute.optional(),
 });
 export type ReceiveRequest = z.output<typeof receiveRequest>;
 

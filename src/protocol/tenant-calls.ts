@@ -2,8 +2,10 @@ import type { z } from "zod";
 import type { Failure } from "../core/failure.ts";
 import type { GroupSettings, TopicSettings } from "../core/settings.ts";
 import type { AppendOutcome, DeadLetterInfo, NewMessage } from "../log/message-log.ts";
+import type { Filter } from "../splitting/filter/filter.ts";
 import type { explanation, waitingLanesReply } from "./explain.ts";
 import type { overviewReply, subscribersReply } from "./overview.ts";
+import type { routeReply, routesReply } from "./routes.ts";
 
 /**
  * What Workers ask of a tenant object. Every call answers a value, never throws: error classes do not
@@ -55,6 +57,10 @@ export interface TenantCalls {
     input: GroupRef & { staleForMs: number | null },
   ): Promise<Outcome<{ leases: LeaseView[] }>>;
   releaseLease(tenant: string, input: GroupRef & { partitionKey: string }): Promise<Outcome<null>>;
+  putRoute(tenant: string, input: PutRouteInput): Promise<Outcome<RouteView>>;
+  getRoute(tenant: string, input: RouteRef): Promise<Outcome<RouteView>>;
+  listRoutes(tenant: string, input: GroupRef): Promise<Outcome<RoutesView>>;
+  deleteRoute(tenant: string, input: RouteRef): Promise<Outcome<null>>;
   explain(tenant: string, input: ExplainInput): Promise<Outcome<Explanation>>;
   waitingLanes(tenant: string, input: GroupRef & { limit: number }): Promise<Outcome<WaitingLanesReply>>;
   subscribers(tenant: string, input: GroupRef): Promise<Outcome<SubscribersReply>>;
@@ -94,7 +100,21 @@ export interface TakeInput extends SubscriberRef {
   visibilityTimeoutMs: number | null;
   /** Made by the Worker, unique; names this take for `giveBack`. */
   takeId: string;
+  /** Attaches the subscriber to this route; absent: to none. */
+  route?: string | undefined;
 }
+
+export interface RouteRef extends GroupRef {
+  route: string;
+}
+
+export interface PutRouteInput extends RouteRef {
+  filter: Filter;
+  ttlMs: number;
+}
+
+export type RouteView = z.output<typeof routeReply>;
+export type RoutesView = z.output<typeof routesReply>;
 
 export interface NotifyInput extends TopicRef {
   /** Offsets that were stored since the last hint lie between these, both included; null: not known. */

@@ -13,6 +13,8 @@ export function problemResponse(failure: Failure, requestId: string): Response {
     status,
     detail: failure.code === "internal" ? "the request could not be carried out" : failure.detail,
     ...(failure.issues === undefined ? {} : { issues: failure.issues }),
+    ...(failure.route === undefined ? {} : { route: failure.route }),
+    ...(failure.witness === undefined ? {} : { witness: failure.witness }),
   };
   const headers: Record<string, string> = { "content-type": PROBLEM_CONTENT_TYPE, "x-request-id": requestId };
   if (status === 401) headers["www-authenticate"] = "Bearer";

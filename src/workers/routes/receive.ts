@@ -77,6 +77,7 @@ function takeInput({ params, body }: ReceiveCall, waitMs: number): TakeInput {
     maxMessages: body.maxMessages,
     waitMs,
     visibilityTimeoutMs: body.visibilityTimeoutMs ?? null,
+    ...(body.route === undefined ? {} : { route: body.route }),
     takeId: crypto.randomUUID(),
   };
 }

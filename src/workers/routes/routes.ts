@@ -19,6 +19,7 @@ import {
 } from "./operate.ts";
 import { publish, publishRaw } from "./publish.ts";
 import { receive } from "./receive.ts";
+import { deleteRoute, getRoute, listRoutes, putRoute } from "./routing.ts";
 import { deleteGroup, getGroup, getTopic, listTopics, putGroup, putTopic } from "./settings.ts";
 
 /** Each operation's route. An operation without one does not compile. */
@@ -43,6 +44,10 @@ export const routes: { [Id in OperationId]: Route<(typeof operations)[Id]> } = {
   resetOffset,
   leases,
   releaseLease,
+  putRoute,
+  getRoute,
+  listRoutes,
+  deleteRoute,
   explain,
   waitingLanes,
   subscribers,
