@@ -6,6 +6,19 @@ export const MAX_LANE_EXCEPTIONS = 1000;
 export const MAX_GROUP_EXCEPTIONS = 50_000;
 /** Lanes with something unsettled that a group keeps at once: memory of the object (some 300 bytes each). */
 export const MAX_GROUP_LANES = 50_000;
+/**
+ * Lanes of all routes of a group together. One that would go beyond ends the route with the most of them: a developer at
+ * a breakpoint must not use up what the application needs.
+ */
+export const MAX_ROUTE_LANES = 10_000;
+/** Undelivered messages that become rows at once when a route ends; what is beyond is read when its turn comes. */
+export const MAX_MERGED_ENTRIES = 1000;
+/** With more ranges pending in a lane no further route begins: each that ends may add two. */
+export const MAX_PENDING_RANGES = 24;
+/** Filters of ended routes that are kept at most; beyond, no further route begins. */
+export const MAX_ENDED_ROUTES = 100;
+/** Waiting messages that are asked of a new route in one read. */
+export const MAX_SORTED_MESSAGES = 500;
 /** Entries cached ahead of a lane; as many as one receive may ask for. */
 export const MAX_WINDOW_ENTRIES = 100;
 /** Smallest page of a tail read: a receive for one message sees a few lanes. */

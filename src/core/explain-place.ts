@@ -1,4 +1,4 @@
-import { type GroupView, isInLane, isUnread, isUnsettled, type UnsettledEntry } from "./unsettled.ts";
+import { type GroupView, isUnsettled, laneHolding, type UnsettledEntry } from "./unsettled.ts";
 
 /**
  * Where a group has an entry of the log:
@@ -13,7 +13,5 @@ export type Place = "otherGroup" | "settled" | "lane" | "unread";
 export function placeOf(view: GroupView, entry: UnsettledEntry): Place {
   if (entry.targetGroup !== null && entry.targetGroup !== view.group) return "otherGroup";
   if (!isUnsettled(view, entry)) return "settled";
-  const lane = view.lanes.get(entry.partitionKey);
-  if (!lane || isUnread(lane, entry.offset) || !isInLane(lane, entry.offset)) return "unread";
-  return "lane";
+  return laneHolding(view, entry.partitionKey, entry.offset) ? "lane" : "unread";
 }

@@ -12,6 +12,8 @@ export interface SummaryTerms {
   maxAttempts: number | null;
   /** Whether a message out of attempts becomes a dead letter; else it is dropped. */
   deadLetters: boolean;
+  /** Whose subscribers get it; absent: the application's. */
+  route?: string;
 }
 
 /** Nothing more comes of the message. Fields that the state does not name are absent. */
@@ -40,6 +42,11 @@ export function summaryOfEnded(ended: Ended): string {
 }
 
 export function summaryOf(explained: Explained, terms: SummaryTerms): string {
+  const summary = unroutedSummary(explained, terms);
+  return terms.route === undefined ? summary : `Of route ${terms.route}. ${summary}`;
+}
+
+function unroutedSummary(explained: Explained, terms: SummaryTerms): string {
   const { state, blockers } = explained;
   switch (state) {
     case "deliverable": {

@@ -138,7 +138,8 @@ export function explainAt(
     blockers.push(...laneBlockers(subject, verdict, lane, { ...around, rules }, laneWaits));
     // What was delayed comes to its lane by itself when it is due.
     const comes = subject.delayed && nowMs > around.rules.nowMs;
-    if (verdict.kind === "deliverable" && !subject.inLane && !comes) blockers.push({ kind: "unread" });
+    const isUnread = verdict.kind === "deliverable" && !subject.inLane && !comes;
+    if (isUnread || verdict.kind === "unsorted") blockers.push({ kind: "unread" });
   }
   const waits = own.state === "deliverable" && blockers.length > 0;
   const changesHands = lease !== null && lane !== null && isFreed(lane, around, nowMs);
@@ -156,6 +157,7 @@ function ownStateOf(
   const nobody = { untilMs: null, subscriber: null, deliveredAtMs: null, overdue: null, reason };
   switch (verdict.kind) {
     case "deliverable":
+    case "unsorted":
       return { ...nobody, state: "deliverable", attempt: verdict.attempt > 1 ? verdict.attempt - 1 : null };
     case "inFlight": {
       const { subscriber, attempt, untilMs } = verdict;

@@ -28,7 +28,7 @@ export interface Failure {
   /** The other route that a new one would overlap, or cannot be told apart from. */
   route?: string;
   /** A message that both would take. */
-  witness?: { headers: Record<string, string>; key?: string };
+  witness?: { headers: Record<string, string>; opaqueHeaders?: string[]; key?: string };
 }
 
 /** A failure on its way up the stack inside one isolate. */

@@ -1,6 +1,6 @@
 import { DueQueue } from "./due-queue.ts";
 import type { Lane } from "./lane.ts";
-import { type WalkRules, walk } from "./walk.ts";
+import { unsortedOffsets, type WalkRules, walk } from "./walk.ts";
 
 /**
  * Which lanes of a group are ready, busy, and whose. Everything in it follows from the lanes by
@@ -16,6 +16,7 @@ interface Placement {
   /** A lapse spent the last attempt, or the window begins with what is too old. */
   needsCare: boolean;
   dying: boolean;
+  unsorted: boolean;
   exceptions: number;
 }
 
@@ -26,6 +27,7 @@ const NOWHERE: Placement = {
   deliveringTo: [],
   needsCare: false,
   dying: false,
+  unsorted: false,
   exceptions: 0,
 };
 
@@ -42,6 +44,8 @@ export class LaneIndex {
   readonly needCare = new Set<Lane>();
   /** Lanes with a dead letter to copy. */
   readonly dying = new Set<Lane>();
+  /** Lanes with messages that wait and were not asked of the newest route. */
+  readonly unsorted = new Set<Lane>();
   /** Leased lanes with nothing unsettled, by when they became so. */
   readonly idleSince = new DueQueue<Lane>();
   private readonly placements = new Map<Lane, Placement>();
@@ -149,6 +153,7 @@ export class LaneIndex {
       deliveringTo,
       needsCare,
       dying,
+      unsorted: unsortedOffsets(lane, rules).length > 0,
       exceptions,
     };
   }
@@ -170,6 +175,7 @@ export class LaneIndex {
     if (after.ready && (!before.ready || ownerMoved)) this.makeReady(lane, after.owner);
     toggle(this.needCare, lane, after.needsCare);
     toggle(this.dying, lane, after.dying);
+    toggle(this.unsorted, lane, after.unsorted);
     this.exceptions += after.exceptions - before.exceptions;
   }
 

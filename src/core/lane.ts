@@ -1,16 +1,19 @@
 import { assert } from "./assert.ts";
 import { MAX_UNSAVED_OFFSETS } from "./dispatch-limits.ts";
+import { arrivedException, deliveredException } from "./exceptions.ts";
+import type { PendingRange } from "./pending.ts";
 
 /**
- * One lane: a partition's part that one group consumes in order.
+ * One lane: a partition's part that belongs to the application or to one route, and that one group consumes in order.
  *
- * Every entry of the partition is, for the group, in exactly one of these places:
+ * Every entry of the partition that is the lane's is, for the group, in exactly one of these places:
  *
  *   settled      at or below `walkedOffset` and in neither `runs` nor `exceptions`, or dropped when read
  *   in a run     delivered for the first time, untouched since
  *   an exception anything else that is unsettled at or below `walkedOffset`
  *   in `window`  read from the log, above `walkedOffset`, not delivered yet
  *   unread       above `windowThrough` while `behind`, else above the group's scan offset
+ *   pending      at or below `walkedOffset`, left by a lane that was merged into this one: see pending.ts
  *
  * `runs`, `exceptions`, `walkedOffset`, the lease, and whether anything is in the window or unread
  * are rows; the window itself is a cache of the log. Runs hold ascending offsets and follow each other
@@ -27,6 +30,8 @@ export interface LaneEntry {
   dueAtMs: number;
   /** Published with a delay: not before `dueAtMs`. */
   delayed: boolean;
+  /** The newest route that was asked whether it takes the message; absent: none was. */
+  sortedBy?: number | undefined;
 }
 
 /** First deliveries of one grant: they share a nonce, an owner and a timeout. */
@@ -37,6 +42,8 @@ export interface Run {
   visibleUntilMs: number;
   /** Absent: not known, since the row is older than this field. */
   deliveredAtMs?: number | undefined;
+  /** The newest route that was asked whether it takes these messages, 0 or absent: none was. */
+  sortedBy?: number | undefined;
   messages: { offset: number; bodyBytes: number; dueAtMs: number }[];
 }
 
@@ -72,7 +79,12 @@ export interface Exception {
   reason: string;
   /** Only inFlight: since when this delivery is out, however often it was extended. Absent: not known. */
   deliveredAtMs?: number | undefined;
+  /** The newest route that was asked whether it takes the message, 0 or absent: none was. */
+  sortedBy?: number | undefined;
 }
+
+/** The lanes of the application; routes have IDs above. */
+export const APPLICATION = 0;
 
 export interface Lease {
   subscriber: string;
@@ -96,10 +108,12 @@ export interface Holder {
   dueAtMs: number;
   reason: string;
   deliveredAtMs?: number | undefined;
+  sortedBy?: number | undefined;
 }
 
 export class Lane {
   readonly partitionKey: string;
+  readonly routeId: number;
   walkedOffset: number;
   runs: Run[] = [];
   /** Ascending by offset. */
@@ -108,6 +122,8 @@ export class Lane {
   window: LaneEntry[] = [];
   windowThrough: number;
   behind = false;
+  /** Only of the application's lanes. They come before what is unread. */
+  pending: PendingRange[] = [];
   /** Since when nothing is unsettled; null while something is. Memory only: a restart begins anew. */
   idleSinceMs: number | null = null;
   changes: LaneChanges = { state: false, lease: false, exceptions: new Set() };
@@ -119,15 +135,21 @@ export class Lane {
   /** So that a lane that never had a row is not deleted. */
   hasRow = false;
 
-  constructor(partitionKey: string, walkedOffset: number) {
+  constructor(partitionKey: string, walkedOffset: number, routeId: number = APPLICATION) {
     this.partitionKey = partitionKey;
+    this.routeId = routeId;
     this.walkedOffset = walkedOffset;
     this.windowThrough = walkedOffset;
   }
 
   /** Something undelivered lies above `walkedOffset`, in the window or unread. */
-  get hasMore(): boolean {
+  get hasUnwalked(): boolean {
     return this.behind || this.window.length > 0;
+  }
+
+  /** Something undelivered that is not among the exceptions. */
+  get hasMore(): boolean {
+    return this.hasUnwalked || this.pending.length > 0;
   }
 
   get hasUnsettled(): boolean {
@@ -216,6 +238,26 @@ export class Lane {
     return true;
   }
 
+  /** Takes a delivered or waiting message out, unsettled: it goes to another lane of the partition. */
+  release(offset: number): Exception | null {
+    const held = this.heldAt(offset);
+    if (!held) return null;
+    if (this.exceptionAt(offset)) this.exceptions.splice(this.exceptionIndex(offset), 1);
+    else this.removeFromRun(offset);
+    this.changes.exceptions.add(offset);
+    this.changes.state = true;
+    return held;
+  }
+
+  /** As an exception, also where it is part of a run. */
+  heldAt(offset: number): Exception | null {
+    const exception = this.exceptionAt(offset);
+    if (exception) return exception;
+    const run = this.runAt(offset);
+    const message = run?.messages.find((one) => one.offset === offset);
+    return run && message ? deliveredException(run, message) : null;
+  }
+
   setLease(lease: Lease | null): void {
     this.lease = lease;
     this.changes.lease = true;
@@ -223,7 +265,7 @@ export class Lane {
 
   /** Entries read from the log, ascending, all above `walkedOffset`; keeps at most `maxEntries` in all. */
   extendWindow(entries: readonly LaneEntry[], maxEntries: number): { dropped: boolean } {
-    const hadMore = this.hasMore;
+    const hadMore = this.hasUnwalked;
     for (const entry of entries) {
       if (this.window.length >= maxEntries) {
         this.behind = true;
@@ -233,7 +275,7 @@ export class Lane {
       this.window.push(entry);
       this.windowThrough = entry.offset;
     }
-    this.changes.state ||= hadMore !== this.hasMore;
+    this.changes.state ||= hadMore !== this.hasUnwalked;
     return { dropped: false };
   }
 
@@ -286,11 +328,19 @@ export class Lane {
     this.exceptions = [];
     this.runs = [];
     this.window = [];
+    this.pending = [];
     if (this.unsaved) this.unsaved = [];
     this.walkedOffset = offset;
     this.windowThrough = offset;
     this.behind = behind;
     this.changes.state = true;
+  }
+
+  /** What was read ahead is read again: it may be another lane's now. */
+  forgetWindow(): void {
+    this.behind = this.hasUnwalked;
+    this.window = [];
+    this.windowThrough = this.walkedOffset;
   }
 
   private removeFromRun(offset: number): boolean {
@@ -315,21 +365,4 @@ export class Lane {
     }
     return low;
   }
-}
-
-/** A message, delayed or late, that the walk has to come back for. */
-export function arrivedException(entry: LaneEntry): Exception {
-  const { offset, bodyBytes, dueAtMs } = entry;
-  return {
-    offset,
-    bodyBytes,
-    dueAtMs,
-    state: "arrived",
-    attempt: 0,
-    atMs: dueAtMs,
-    nonce: "",
-    subscriber: "",
-    epoch: 0,
-    reason: "",
-  };
 }

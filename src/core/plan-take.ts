@@ -91,8 +91,8 @@ export function drainEndAtMs(
 }
 
 /** With as many failed messages waiting as the group may have, only those are delivered. */
-export function dispatchRules(index: LaneIndex, rules: WalkRules): WalkRules {
-  return { ...rules, freshAllowed: index.exceptionCount < MAX_GROUP_EXCEPTIONS };
+export function dispatchRules(lanes: { exceptionCount: number }, rules: WalkRules): WalkRules {
+  return { ...rules, freshAllowed: lanes.exceptionCount < MAX_GROUP_EXCEPTIONS };
 }
 
 function isDelivering(lane: Lane, nowMs: number): boolean {

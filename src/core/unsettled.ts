@@ -1,4 +1,5 @@
 import type { Lane } from "./lane.ts";
+import { isPending } from "./pending.ts";
 
 /**
  * Which messages a group has not settled, decided from the group's state and what the log says of an entry.
@@ -19,6 +20,18 @@ export interface UnsettledEntry {
   delayed: boolean;
   /** Only this group receives it; null for all. */
   targetGroup: string | null;
+  /** JSON object text, "" for none; absent: not read. */
+  headers?: string;
+}
+
+/** How routes split a group. */
+export interface SplitView {
+  /** Lanes of the partition that are routes'. */
+  routeLanes(partitionKey: string): readonly Lane[];
+  /** Whose the entry is by the routes that live; null: not known, since its headers were not read. */
+  ownerOf(entry: UnsettledEntry): number | null;
+  /** Whether a route, also one that has ended, takes it; null: not known. */
+  takes(routeId: number, entry: UnsettledEntry): boolean | null;
 }
 
 /** A group at one instant. */
@@ -34,6 +47,8 @@ export interface GroupView {
   lanes: ReadonlyMap<string, Lane>;
   /** Which entries at or below the scan offset it has seen; absent: all of them. */
   known?: { sureOffset: number; has(offset: number): boolean };
+  /** Absent: nothing of the group is split. */
+  split?: SplitView;
   /** Where partitions were last reset to, as far as known: a delayed message at or below never arrives. */
   resetOffsets: ReadonlyMap<string, number>;
 }
@@ -46,12 +61,44 @@ export function hasArrived(entry: { dueAtMs: number; offset: number }, due: DueC
 export function isUnsettled(view: GroupView, entry: UnsettledEntry): boolean {
   if (entry.targetGroup !== null && entry.targetGroup !== view.group) return false;
   const lane = view.lanes.get(entry.partitionKey);
-  if (lane && isInLane(lane, entry.offset)) return true;
+  if (lanesOf(view, entry.partitionKey).some((one) => mayHold(view, one, entry))) return true;
   // A lane that was reset ahead of the scan has settled what lies between.
   if (entry.offset > view.scanOffset && !(lane && entry.offset <= lane.walkedOffset)) return true;
   // It appeared below what was read, and nobody has looked there since.
   if (entry.offset <= view.scanOffset && view.known && !view.known.has(entry.offset)) return true;
   return isOutstandingDelayed(view, entry);
+}
+
+/** Every lane of the partition, the application's first. */
+export function lanesOf(view: GroupView, partitionKey: string): readonly Lane[] {
+  const lane = view.lanes.get(partitionKey);
+  const own = lane ? [lane] : [];
+  return view.split ? [...own, ...view.split.routeLanes(partitionKey)] : own;
+}
+
+/** The lane that has the message, delivered, waiting or read ahead. */
+export function laneHolding(view: GroupView, partitionKey: string, offset: number): Lane | undefined {
+  return lanesOf(view, partitionKey).find(
+    (lane) =>
+      lane.exceptionAt(offset) || lane.runAt(offset) || lane.window.some((entry) => entry.offset === offset),
+  );
+}
+
+/** Does the lane hold it, or will it? Where that hangs on headers that were not read: yes. */
+function mayHold({ split }: GroupView, lane: Lane, entry: UnsettledEntry): boolean {
+  const { offset } = entry;
+  if (!split) return isInLane(lane, offset);
+  if (offset <= lane.walkedOffset) {
+    const takenBy = (routeId: number, unknown: boolean) => split.takes(routeId, entry) ?? unknown;
+    return (
+      !lane.isSettledBelow(offset) ||
+      isPending(lane.pending, offset, (routeId) => takenBy(routeId, true)) ||
+      isPending(lane.pending, offset, (routeId) => takenBy(routeId, false))
+    );
+  }
+  if (lane.window.some((held) => held.offset === offset)) return true;
+  const owner = split.ownerOf(entry);
+  return isUnread(lane, offset) && (owner === null || owner === lane.routeId);
 }
 
 /** Does the lane hold it, or is it going to read it by itself? */
@@ -74,5 +121,5 @@ export function isOutstandingDelayed(view: GroupView, entry: UnsettledEntry): bo
 
 /** Its dead letter is decided and not copied yet: the copy is made from the message, so that must stay. */
 export function isDying(view: GroupView, entry: UnsettledEntry): boolean {
-  return view.lanes.get(entry.partitionKey)?.exceptionAt(entry.offset)?.state === "dying";
+  return lanesOf(view, entry.partitionKey).some((lane) => lane.exceptionAt(entry.offset)?.state === "dying");
 }

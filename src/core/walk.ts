@@ -1,5 +1,5 @@
 import { MAX_LANE_EXCEPTIONS } from "./dispatch-limits.ts";
-import type { Exception, Lane, LaneEntry } from "./lane.ts";
+import type { Exception, Lane, LaneEntry, Run } from "./lane.ts";
 
 /**
  * The walk: which messages of a lane may be delivered now, in which order, and what the lane waits for.
@@ -7,7 +7,8 @@ import type { Exception, Lane, LaneEntry } from "./lane.ts";
  *
  * In offset order: pass over what is in flight, backing off or dying (a strict lane stops there); stop
  * at a postponed message that is not due; stop when the lane's deliveries in flight reach their limit.
- * What was given back comes before everything else that may be delivered.
+ * What was given back comes before everything else that may be delivered. What a route may take that began since it
+ * was read is passed over until it was asked; where it stops the lane, it stops it.
  */
 
 export interface WalkRules {
@@ -18,12 +19,16 @@ export interface WalkRules {
   /** false: the group has as many failed messages waiting as it may; only those are delivered. */
   freshAllowed: boolean;
   nowMs: number;
+  /** The newest route of the group: what waits in the application's lanes must have been asked of it. Absent: none. */
+  newestRoute?: number;
   /** How far the log's clock, by which messages are due and age, is ahead of `nowMs`. */
   logAheadMs: number;
 }
 
 export type Verdict =
   | { kind: "deliverable"; attempt: number }
+  /** It would be deliverable, and a route began since it was read: it may be the route's. */
+  | { kind: "unsorted"; attempt: number }
   | { kind: "inFlight"; subscriber: string; attempt: number; untilMs: number }
   | { kind: "spent"; attempt: number }
   | { kind: "backingOff"; untilMs: number; attempt: number; reason: string }
@@ -59,9 +64,14 @@ export interface WalkOutcome {
 }
 
 export function verdictOfException(exception: Exception, rules: WalkRules): Verdict {
-  const { attempt, atMs } = exception;
+  const { atMs } = exception;
   const isHeld = exception.state === "dying" || (exception.state === "inFlight" && atMs > rules.nowMs);
   if (!isHeld && isExpired(exception, rules)) return { kind: "expired" };
+  return sorted(waitingVerdict(exception, rules), exception.sortedBy, rules);
+}
+
+function waitingVerdict(exception: Exception, rules: WalkRules): Verdict {
+  const { attempt, atMs } = exception;
   switch (exception.state) {
     case "inFlight":
       return deliveredVerdict(exception.subscriber, attempt, atMs, rules);
@@ -88,6 +98,27 @@ function deliveredVerdict(subscriber: string, attempt: number, untilMs: number, 
   return { kind: "deliverable", attempt: attempt + 1 };
 }
 
+function sorted(verdict: Verdict, sortedBy: number | undefined, rules: WalkRules): Verdict {
+  if (verdict.kind !== "deliverable" || (sortedBy ?? 0) >= (rules.newestRoute ?? 0)) return verdict;
+  return { kind: "unsorted", attempt: verdict.attempt };
+}
+
+/** Messages of a lane that wait and were not asked of the newest route. */
+export function unsortedOffsets(lane: Lane, rules: WalkRules): number[] {
+  const newestRoute = rules.newestRoute ?? 0;
+  if (newestRoute === 0) return [];
+  const offsets: number[] = [];
+  for (const { state, atMs, offset, sortedBy } of lane.exceptions) {
+    const waits = state === "inFlight" ? atMs <= rules.nowMs : state !== "dying";
+    if (waits && (sortedBy ?? 0) < newestRoute) offsets.push(offset);
+  }
+  for (const { visibleUntilMs, sortedBy, messages } of lane.runs) {
+    if (visibleUntilMs > rules.nowMs || (sortedBy ?? 0) >= newestRoute) continue;
+    for (const { offset } of messages) offsets.push(offset);
+  }
+  return offsets;
+}
+
 /** What has lapsed may have grown too old meanwhile. */
 function agedVerdict(delivered: Verdict, message: { dueAtMs: number }, rules: WalkRules): Verdict {
   return delivered.kind !== "inFlight" && isExpired(message, rules) ? { kind: "expired" } : delivered;
@@ -111,10 +142,14 @@ export function verdictAt(lane: Lane, offset: number, rules: WalkRules): Verdict
   if (exception) return verdictOfException(exception, rules);
   const run = lane.runAt(offset);
   const message = run?.messages.find((one) => one.offset === offset);
-  if (run && message)
-    return agedVerdict(deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules), message, rules);
+  if (run && message) return runVerdict(run, message, rules);
   const entry = lane.window.find((one) => one.offset === offset);
   return entry ? verdictOfEntry(entry, rules) : null;
+}
+
+function runVerdict(run: Run, message: { dueAtMs: number }, rules: WalkRules): Verdict {
+  const delivered = deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules);
+  return sorted(agedVerdict(delivered, message, rules), run.sortedBy, rules);
 }
 
 interface Walked {
@@ -131,7 +166,6 @@ interface Walked {
 export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked> {
   let next = 0;
   for (const run of lane.runs) {
-    const delivered = deliveredVerdict(run.subscriber, 1, run.visibleUntilMs, rules);
     for (const message of run.messages) {
       for (; next < lane.exceptions.length; next += 1) {
         const exception = lane.exceptions[next] as Exception;
@@ -142,7 +176,7 @@ export function* walkedVerdicts(lane: Lane, rules: WalkRules): Generator<Walked>
         offset: message.offset,
         bodyBytes: message.bodyBytes,
         dueAtMs: message.dueAtMs,
-        verdict: agedVerdict(delivered, message, rules),
+        verdict: runVerdict(run, message, rules),
         returned: false,
         arrived: false,
       };
@@ -254,6 +288,11 @@ function walkWindow(
 ): void {
   if (!takesFresh(lane, rules)) {
     if (lane.hasMore) stop(outcome, "exceptions", null);
+    return;
+  }
+  // What was inherited from a lane that ended comes before what is unread.
+  if (lane.pending.length > 0) {
+    stop(outcome, outcome.grants.length >= room ? "limit" : "unread", null);
     return;
   }
   for (const entry of lane.window) {

@@ -1,13 +1,23 @@
-import { MAX_GROUP_LANES, MAX_WINDOW_ENTRIES } from "../core/dispatch-limits.ts";
-import type { Lane, LaneEntry } from "../core/lane.ts";
+import { MAX_GROUP_LANES, MAX_ROUTE_LANES, MAX_WINDOW_ENTRIES } from "../core/dispatch-limits.ts";
+import { APPLICATION, type Lane, type LaneEntry } from "../core/lane.ts";
 import { offsetAtMs } from "../core/offset-clock.ts";
 import { hasArrived } from "../core/unsettled.ts";
 import type { DuePage, DuePosition, Entry, PartitionPage, PartitionRead } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 import { type PastProgress, wasPutAside, wasSettled } from "./past-progress.ts";
+import { endFullestRoute } from "./route-life.ts";
+import { applyPending, applySorts } from "./sort-messages.ts";
+
+/** Of one lane: what lies above its window, or what it inherited. */
+export interface LaneRead extends PartitionRead {
+  routeId: number;
+  kind: "window" | "pending";
+}
 
 /** What one read brought, see group-reader.ts. */
 export interface ReadPages {
+  /** Of messages that wait and were not asked of the newest route. */
+  sorts: PartitionPage[];
   /** null: nothing could be due. */
   due: DuePage | null;
   lanes: PartitionPage[];
@@ -63,15 +73,27 @@ export class AppliedRead {
     this.group.moveDue({ dueAtMs: throughDueMs, offset: Number.MAX_SAFE_INTEGER });
   }
 
-  lanes(reads: readonly PartitionRead[], pages: readonly PartitionPage[]): void {
+  sorts(reads: readonly PartitionRead[], pages: readonly PartitionPage[]): void {
+    applySorts(this.group, reads, pages, this.nowMs);
+  }
+
+  lanes(reads: readonly LaneRead[], pages: readonly PartitionPage[]): void {
     for (const [at, read] of reads.entries()) {
       const page = pages[at];
-      const lane = this.group.lane(read.partitionKey);
+      if (page && read.kind === "pending") {
+        for (const lane of applyPending(this.group, read, page, (entry) => this.pendingEntry(entry)))
+          this.changed.add(lane);
+        continue;
+      }
+      const lane = this.group.lane(read.partitionKey, read.routeId);
       // A reset or an arrival of later news may have come between: then the next read does it.
       if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset)
         continue;
       for (const entry of page.entries) this.know(entry);
-      const entries = page.entries.filter((entry) => this.isNow(entry) && !this.isPast(entry)).map(laneEntry);
+      const isTheirs = (entry: Entry) => this.ownerOf(entry) === read.routeId;
+      const entries = page.entries
+        .filter((entry) => this.isNow(entry) && !this.isPast(entry) && isTheirs(entry))
+        .map((entry) => this.laneEntry(entry));
       lane.behind = false;
       lane.changes.state = true;
       const { dropped } = lane.extendWindow(entries, MAX_WINDOW_ENTRIES);
@@ -130,8 +152,8 @@ export class AppliedRead {
    * be asked for at each receive until the topic's next message.
    */
   catchUp(lanes: readonly Lane[]): void {
-    for (const { partitionKey } of lanes) {
-      const lane = this.group.lane(partitionKey);
+    for (const { partitionKey, routeId } of lanes) {
+      const lane = this.group.lane(partitionKey, routeId);
       if (!lane?.behind || lane.window.length > 0 || lane.walkedOffset <= this.group.progress.scanOffset)
         continue;
       lane.behind = false;
@@ -160,8 +182,8 @@ export class AppliedRead {
   }
 
   private arrive(entry: Entry, walkedOffset: number): void {
-    const lane = this.group.laneOrNew(entry.partitionKey, walkedOffset);
-    lane.arrive(laneEntry(entry), MAX_WINDOW_ENTRIES);
+    const lane = this.group.laneOrNew(entry.partitionKey, walkedOffset, this.ownerOf(entry));
+    lane.arrive(this.laneEntry(entry), MAX_WINDOW_ENTRIES);
     // Several may share a lane: it must be found again before the last step places it.
     if (lane.hasUnsettled) this.group.touch(lane, this.nowMs);
   }
@@ -175,23 +197,29 @@ export class AppliedRead {
   /** false: no room for another lane; the scan goes on once some are settled. */
   private takeTail(entry: Entry): boolean {
     if (!this.hasLane(entry)) return false;
-    const lane = this.group.lane(entry.partitionKey) ?? this.newLane(entry);
+    const lane = this.group.lane(entry.partitionKey, this.ownerOf(entry)) ?? this.newLane(entry);
     // Behind: the lane reads it by itself. Below the walked offset: a reset put it aside.
     if (lane.behind || entry.offset <= lane.walkedOffset) return true;
-    lane.extendWindow([laneEntry(entry)], MAX_WINDOW_ENTRIES);
+    lane.extendWindow([this.laneEntry(entry)], MAX_WINDOW_ENTRIES);
     this.changed.add(lane);
     return true;
   }
 
   /** Is there a lane for it, or room for one? */
   private hasLane(entry: Entry): boolean {
-    const { index } = this.group;
-    return index.lanes.has(entry.partitionKey) || index.lanes.size < MAX_GROUP_LANES || this.makeRoom();
+    const { lanes } = this.group;
+    const owner = this.ownerOf(entry);
+    if (lanes.lane(entry.partitionKey, owner)) return true;
+    if (owner === APPLICATION)
+      return lanes.application.lanes.size < MAX_GROUP_LANES || this.makeRoom(APPLICATION);
+    if (lanes.routeLaneCount < MAX_ROUTE_LANES || this.makeRoom(owner)) return true;
+    endFullestRoute(this.group, this.nowMs);
+    return this.hasLane(entry);
   }
 
   /** Lanes with nothing unsettled are kept for their lease alone: those idle longest go first. */
-  private makeRoom(): boolean {
-    const idle = this.group.index.idleSince.takeFirst(LANES_MADE_ROOM_FOR);
+  private makeRoom(routeId: number): boolean {
+    const idle = this.group.lanes.of(routeId).idleSince.takeFirst(LANES_MADE_ROOM_FOR);
     for (const lane of idle) {
       lane.setLease(null);
       // Its last acks may come again after the loss of the object: the price of more lanes than there is room for.
@@ -202,8 +230,9 @@ export class AppliedRead {
   }
 
   private newLane(entry: Entry): Lane {
-    const lane = this.group.laneOrNew(entry.partitionKey, entry.offset - 1);
-    this.group.index.lanes.set(entry.partitionKey, lane);
+    const owner = this.ownerOf(entry);
+    const lane = this.group.laneOrNew(entry.partitionKey, entry.offset - 1, owner);
+    this.group.lanes.of(owner).lanes.set(entry.partitionKey, lane);
     return lane;
   }
 
@@ -221,6 +250,25 @@ export class AppliedRead {
     return entry.offset > this.group.record.startOffset && this.isNow(entry);
   }
 
+  /** Whose it is by the routes that live. */
+  private ownerOf(entry: Entry): number {
+    return this.group.routes.ownerOf(entry);
+  }
+
+  /** Of what a lane inherited, what it takes; what is delayed comes when it is due. */
+  private pendingEntry(entry: Entry): LaneEntry | null {
+    this.know(entry);
+    return this.isNow(entry) && !this.isPast(entry) ? this.laneEntry(entry) : null;
+  }
+
+  private laneEntry(entry: Entry): LaneEntry {
+    const { offset, bodyBytes, dueAtMs, delayed } = entry;
+    const sortedBy = this.group.routes.newestId;
+    return sortedBy === 0
+      ? { offset, bodyBytes, dueAtMs, delayed }
+      : { offset, bodyBytes, dueAtMs, delayed, sortedBy };
+  }
+
   private isFor(entry: Entry): boolean {
     return entry.targetGroup === null || entry.targetGroup === this.group.key.group;
   }
@@ -232,10 +280,6 @@ export class AppliedRead {
   private isNow(entry: Entry): boolean {
     return this.isFor(entry) && (!entry.delayed || hasArrived(entry, this.group.progress.due));
   }
-}
-
-function laneEntry(entry: Entry): LaneEntry {
-  return { offset: entry.offset, bodyBytes: entry.bodyBytes, dueAtMs: entry.dueAtMs, delayed: entry.delayed };
 }
 
 function lastOffset(entries: readonly Entry[], otherwise: number): number {

@@ -1,7 +1,7 @@
-import type { Lane } from "../core/lane.ts";
+import { APPLICATION, type Lane } from "../core/lane.ts";
 import { LAPSED_REASON } from "../core/retry.ts";
 import { isDeadLetterTopic } from "../core/settings.ts";
-import { walk } from "../core/walk.ts";
+import { type WalkRules, walk } from "../core/walk.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Waiters } from "./waiters.ts";
 
@@ -13,20 +13,26 @@ const MAX_CARE_LANES = 1000;
  * old end as expired. Runs at the start of every change of a group, so no command has to think of it.
  */
 export function care(group: GroupState, nowMs: number): void {
-  const rules = group.rules(nowMs);
-  if (!rules) return;
   let looked = 0;
-  for (const lane of group.index.needCare) {
-    looked += 1;
-    if (looked > MAX_CARE_LANES) return;
-    const { spent, expired } = walk(lane, rules, 1);
-    for (const offset of spent) {
-      const holder = lane.holderOf(offset);
-      if (holder) decideFailed(group, lane, { offset, ...holder }, holder.reason || LAPSED_REASON, nowMs);
+  for (const [routeId, { needCare }] of group.lanes.entries()) {
+    const rules = group.rules(nowMs, routeId);
+    if (!rules) return;
+    for (const lane of needCare) {
+      looked += 1;
+      if (looked > MAX_CARE_LANES) return;
+      careFor(group, lane, rules, nowMs);
     }
-    for (const offset of expired) expire(group, lane, offset);
-    group.touch(lane, nowMs);
   }
+}
+
+function careFor(group: GroupState, lane: Lane, rules: WalkRules, nowMs: number): void {
+  const { spent, expired } = walk(lane, rules, 1);
+  for (const offset of spent) {
+    const holder = lane.holderOf(offset);
+    if (holder) decideFailed(group, lane, { offset, ...holder }, holder.reason || LAPSED_REASON, nowMs);
+  }
+  for (const offset of expired) expire(group, lane, offset);
+  group.touch(lane, nowMs);
 }
 
 /** The message ended by age, for this group. */
@@ -84,7 +90,7 @@ export function reapSubscribers(group: GroupState, nowMs: number, waiters: Waite
 export function removeSubscriber(group: GroupState, name: string, nowMs: number): void {
   group.subscribers.delete(name);
   group.touchSubscriber(name);
-  for (const lane of [...group.index.leasedBy(name)]) {
+  for (const lane of group.lanes.leasedBy(name)) {
     lane.setLease(null);
     group.touch(lane, nowMs);
   }
@@ -105,10 +111,12 @@ export function beat(group: GroupState, name: string, nowMs: number): void {
       expiresAtMs,
       savedExpiresAtMs: 0,
       askingUntilMs: 0,
+      routeId: APPLICATION,
     });
     group.touchSubscriber(name);
     return;
   }
+  group.routes.renew(known.routeId, nowMs);
   known.beatAtMs = nowMs;
   known.expiresAtMs = expiresAtMs;
   if (Math.abs(expiresAtMs - known.savedExpiresAtMs) >= leaseDurationMs / HEARTBEAT_SAVE_PART)

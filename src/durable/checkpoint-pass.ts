@@ -64,10 +64,8 @@ export class CheckpointPass {
       const lanes = [...group.unsavedLanes].slice(0, MAX_CHECKPOINT_PARTITIONS);
       group.checkpointAtMs = lanes.length > 0 ? this.tenant.nowMs() + CHECKPOINT_DELAY_MS : null;
       if (lanes.length === 0) break;
-      await this.saveRound(
-        group,
-        lanes.map(({ partitionKey }) => partitionKey),
-      );
+      const keys = new Set(lanes.map(({ partitionKey }) => partitionKey));
+      await this.saveRound(group, [...keys]);
     }
     const group = this.tenant.loadedGroup(ref.topic, ref.group);
     if (!group) return;
@@ -86,16 +84,16 @@ export class CheckpointPass {
     await this.readRows(before, keys);
     const group = await this.tenant.group(topic, name);
     if (!group || group.record.generation !== before.record.generation) return;
-    const noted = new Map<string, number>();
+    const noted = new Map<Lane, number>();
     const saves: PartitionCheckpoint[] = [];
     const { generation } = group.record;
     const { resetEpoch } = group.progress;
     for (const partitionKey of keys) {
-      const lane = group.lane(partitionKey);
-      if (!lane?.unsaved) continue;
-      noted.set(partitionKey, lane.unsaved.length);
+      const lanes = group.lanes.lanesOf(partitionKey);
+      for (const lane of lanes) if (lane.unsaved) noted.set(lane, lane.unsaved.length);
+      if (!lanes.some(({ hasUnsaved }) => hasUnsaved)) continue;
       const known = this.rows.get(this.rowName(group, partitionKey)) ?? null;
-      const row = nextCheckpoint(known, partitionNow(group, lane), MAX_CHECKPOINT_BYTES);
+      const row = nextCheckpoint(known, partitionNow(group, lanes), MAX_CHECKPOINT_BYTES);
       if (row) saves.push({ partitionKey, generation, resetEpoch, ...row });
     }
     if (saves.length > 0) await this.tenant.log.saveProgress(topic, name, saves);
@@ -122,15 +120,16 @@ export class CheckpointPass {
   private async forget(
     stale: GroupState,
     resetEpoch: number,
-    noted: ReadonlyMap<string, number>,
+    noted: ReadonlyMap<Lane, number>,
   ): Promise<void> {
     const group = await this.tenant.group(stale.key.topic, stale.key.group);
     if (!group || group.record.generation !== stale.record.generation) return;
     const emptied: Lane[] = [];
-    for (const [partitionKey, count] of noted) {
-      const lane = group.lane(partitionKey);
+    for (const [lane, count] of noted) {
       // After a reset the lane began anew. A reloaded lane has its row's notes, which may be saved twice.
-      if (!lane?.unsaved || group.progress.resetEpoch !== resetEpoch || group !== stale) continue;
+      if (!lane.unsaved || group.progress.resetEpoch !== resetEpoch || group !== stale) continue;
+      // One that was merged into another meanwhile left its notes there.
+      if (group.lane(lane.partitionKey, lane.routeId) !== lane) continue;
       lane.unsaved.splice(0, count);
       if (lane.unsaved.length > 0) continue;
       group.unsavedLanes.delete(lane);
@@ -171,16 +170,23 @@ function charsOf(name: string, row: CheckpointRow | null): number {
   return name.length + (row ? row.unsettled.length + row.ackedAbove.length : 0);
 }
 
-function partitionNow(group: GroupState, lane: Lane): PartitionNow {
+/** Over all lanes of the partition: routes change nothing of what the group has settled. */
+function partitionNow(group: GroupState, lanes: readonly Lane[]): PartitionNow {
   const { scanOffset, due } = group.progress;
-  const readThrough = lane.hasMore ? lane.walkedOffset : scanOffset;
+  let readThrough = scanOffset;
   const unsettled: number[] = [];
-  for (const run of lane.runs) for (const { offset } of run.messages) unsettled.push(offset);
-  for (const { offset } of lane.exceptions) unsettled.push(offset);
+  const settled: number[] = [];
+  for (const lane of lanes) {
+    if (lane.hasUnwalked) readThrough = Math.min(readThrough, lane.walkedOffset);
+    for (const { after } of lane.pending) readThrough = Math.min(readThrough, after);
+    for (const run of lane.runs) for (const { offset } of run.messages) unsettled.push(offset);
+    for (const { offset } of lane.exceptions) unsettled.push(offset);
+    settled.push(...(lane.unsaved ?? []));
+  }
   return {
     completeOffset: Math.min(group.known.sureOffset, readThrough),
     unsettled: unsettled.sort((a, b) => a - b),
-    settled: lane.unsaved ?? [],
+    settled,
     due,
   };
 }

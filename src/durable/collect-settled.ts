@@ -49,13 +49,14 @@ export function settledOffset(group: GroupState): number {
   // Some of what was read waits to be due: it is known by its time, not by its offset.
   if (group.gone || !group.dueIsKnown || group.nextDueAtMs !== null) return 0;
   let settled = group.known.sureOffset;
-  for (const lane of group.index.lanes.values()) {
+  for (const lane of group.lanes.lanes()) {
     const first = Math.min(
       lane.runs[0]?.messages[0]?.offset ?? Number.POSITIVE_INFINITY,
       lane.exceptions[0]?.offset ?? Number.POSITIVE_INFINITY,
       lane.window[0]?.offset ?? Number.POSITIVE_INFINITY,
     );
     settled = Math.min(settled, first - 1);
+    for (const { after } of lane.pending) settled = Math.min(settled, after);
     if (lane.behind) settled = Math.min(settled, Math.max(lane.walkedOffset, lane.windowThrough));
   }
   return settled;

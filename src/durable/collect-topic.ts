@@ -149,7 +149,7 @@ function byGroup(expired: readonly ExpiredEntry[]): Map<string, CollectionEntry[
 /** Step 1: delivered or waiting messages. */
 function endExpiredHolds(tenant: Tenant, group: GroupState, entries: readonly CollectionEntry[]): void {
   const isHeld = (entry: CollectionEntry): boolean => {
-    const lane = group.lane(entry.partitionKey);
+    const lane = group.lanes.holding(entry.partitionKey, entry.offset);
     return lane !== undefined && entry.offset <= lane.walkedOffset && !lane.isSettledBelow(entry.offset);
   };
   if (!entries.some(isHeld)) return;
@@ -185,8 +185,7 @@ function expire(group: GroupState, entries: readonly CollectionEntry[], nowMs: n
   if (entries.length === 0) return;
   const touched = new Set<Lane>();
   for (const { partitionKey, offset } of entries) {
-    const lane = group.lane(partitionKey);
-    if (lane?.drop(offset)) touched.add(lane);
+    for (const lane of group.lanes.lanesOf(partitionKey)) if (lane.drop(offset)) touched.add(lane);
   }
   for (const lane of touched) group.touch(lane, nowMs);
   group.progress.expired += entries.length;
@@ -198,16 +197,17 @@ function expire(group: GroupState, entries: readonly CollectionEntry[], nowMs: n
  * only, which may never come. What was scanned since the tail was read is left to them.
  */
 async function endReadingLanes(tenant: Tenant, topic: string): Promise<void> {
-  for (const { key, index } of await groupsOf(tenant, topic)) {
-    if (![...index.lanes.values()].some((lane) => lane.behind)) continue;
+  for (const { key, lanes } of await groupsOf(tenant, topic)) {
+    if (![...lanes.lanes()].some((lane) => lane.behind || lane.pending.length > 0)) continue;
     const { offset: tailOffset } = await tenant.log.tail(topic);
     const stored = await tenant.log.countEntries(topic, { afterOffset: 0, maxCount: 1 });
     const group = await tenant.group(topic, key.group);
     if (stored > 0 || !group || group.progress.scanOffset > tailOffset) continue;
     tenant.change(group, (nowMs) => {
-      for (const lane of [...group.index.lanes.values()]) {
-        if (!lane.behind || lane.window.length > 0) continue;
+      for (const lane of [...group.lanes.lanes()]) {
+        if (!(lane.behind || lane.pending.length > 0) || lane.window.length > 0) continue;
         lane.behind = false;
+        lane.pending = [];
         lane.changes.state = true;
         group.touch(lane, nowMs);
       }

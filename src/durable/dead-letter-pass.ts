@@ -24,7 +24,7 @@ interface Dying {
 export async function copyDeadLetters(tenant: Tenant, ref: { topic: string; group: string }): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const group = await tenant.group(ref.topic, ref.group);
-    if (!group || group.index.dying.size === 0) return;
+    if (!group || !group.lanes.hasDying) return;
     const dying = collect(group);
     try {
       await tenant.log.copyToDeadLetters(
@@ -66,7 +66,7 @@ export async function copyDeadLettersSoon(
 function collect(group: GroupState): Dying[] {
   const dying: Dying[] = [];
   const { generation, group: name } = group.record;
-  for (const lane of group.index.dying) {
+  for (const lane of group.lanes.dying()) {
     for (const { state, offset, attempt, atMs, epoch, reason } of lane.exceptions) {
       if (state !== "dying") continue;
       if (dying.length >= MAX_DEAD_LETTER_COPIES) return dying;
@@ -84,7 +84,7 @@ async function settleCopied(tenant: Tenant, stale: GroupState, dying: readonly D
   tenant.change(group, (nowMs) => {
     group.deadLetterRetryAtMs = null;
     for (const { partitionKey, epoch, copy } of dying) {
-      const lane = group.lane(partitionKey);
+      const lane = group.lanes.holding(partitionKey, copy.offset);
       const exception = lane?.exceptionAt(copy.offset);
       // A reset may have brought the message back meanwhile: then it lives on beside its copy.
       if (!lane || exception?.state !== "dying" || exception.epoch !== epoch) continue;

@@ -99,7 +99,7 @@ async function tellUnreadable(
   const group = await sameGroup(tenant, stale);
   if (!group) return;
   refuseUnreadable(tenant, group, unreadable.map(named));
-  if (group.index.dying.size > 0) await copyDeadLetters(tenant, group.key);
+  if (group.lanes.hasDying) await copyDeadLetters(tenant, group.key);
 }
 
 async function giveBackGranted(

@@ -12,7 +12,7 @@ export function underWayOf(group: GroupState, subscriber: string, nowMs: number)
     inFlight += count;
     if (deliveredAtMs !== undefined && (sinceMs === null || deliveredAtMs < sinceMs)) sinceMs = deliveredAtMs;
   };
-  for (const { runs, exceptions } of group.index.lanesDeliveringTo(subscriber)) {
+  for (const { runs, exceptions } of group.lanes.lanesDeliveringTo(subscriber)) {
     for (const run of runs) {
       if (run.subscriber === subscriber && run.visibleUntilMs > nowMs)
         add(run.messages.length, run.deliveredAtMs);
@@ -24,11 +24,12 @@ export function underWayOf(group: GroupState, subscriber: string, nowMs: number)
   return { subscriber, inFlight, sinceMs };
 }
 
-/** The live subscriber whose oldest delivery is the oldest; null: none has any. */
-export function busiestOf(group: GroupState, nowMs: number): UnderWay | null {
+/** The live subscriber of the party whose oldest delivery is the oldest; null: none has any. */
+export function busiestOf(group: GroupState, routeId: number, nowMs: number): UnderWay | null {
   let busiest: UnderWay | null = null;
   let compared = 0;
-  for (const subscriber of group.subscribers.keys()) {
+  for (const { subscriber, routeId: attachedTo } of group.subscribers.values()) {
+    if (attachedTo !== routeId) continue;
     compared += 1;
     if (compared > MAX_COMPARED) break;
     const one = underWayOf(group, subscriber, nowMs);

@@ -20,8 +20,7 @@ export async function endHolds(
     tenant.change(group, (nowMs) => {
       const touched = new Set<Lane>();
       for (const { partitionKey, offset } of removed) {
-        const lane = group.lane(partitionKey);
-        if (lane?.drop(offset)) touched.add(lane);
+        for (const lane of group.lanes.lanesOf(partitionKey)) if (lane.drop(offset)) touched.add(lane);
       }
       for (const lane of touched) group.touch(lane, nowMs);
     });
@@ -31,8 +30,8 @@ export async function endHolds(
 
 /** The same for everything at or below an offset. */
 export async function endHoldsThrough(tenant: Tenant, topic: string, throughOffset: number): Promise<void> {
-  for (const { key, index } of await groupsOf(tenant, topic)) {
-    const keys = [...index.lanes.keys()];
+  for (const { key, lanes } of await groupsOf(tenant, topic)) {
+    const keys = [...new Set([...lanes.lanes()].map(({ partitionKey }) => partitionKey))];
     for (let at = 0; at < keys.length; at += MAX_LANES_A_TURN) {
       if (at > 0) await nextTurn(tenant);
       const group = await tenant.group(topic, key.group);
@@ -51,11 +50,11 @@ function endLaneHolds(
   nowMs: number,
 ): void {
   for (const key of keys) {
-    const lane = group.lane(key);
-    if (!lane) continue;
-    const held = heldThrough(lane, throughOffset);
-    for (const offset of held) lane.drop(offset);
-    if (held.length > 0) group.touch(lane, nowMs);
+    for (const lane of group.lanes.lanesOf(key)) {
+      const held = heldThrough(lane, throughOffset);
+      for (const offset of held) lane.drop(offset);
+      if (held.length > 0) group.touch(lane, nowMs);
+    }
   }
 }
 

@@ -14,32 +14,42 @@ import type { Tenant } from "./tenant.ts";
 export function surroundingsOf(
   tenant: Tenant,
   group: GroupState,
+  routeId: number,
   logRetryAtMs: number | null,
   nowMs: number,
 ): Surroundings {
   const { paused, visibilityTimeoutMs } = group.record.settings;
-  const rules = dispatchRules(group.index, group.activeRules(nowMs));
-  const asking = tenant.askingSubscribers(group, nowMs);
+  const rules = dispatchRules(group.lanes, group.activeRules(nowMs, routeId));
+  const asking = tenant.askingSubscribers(group, nowMs, routeId);
+  const party = [...group.subscribers].filter(([, subscriber]) => subscriber.routeId === routeId);
   return {
     paused,
     logRetryAtMs,
     rules,
     visibilityTimeoutMs,
-    expiresAtMs: new Map([...group.subscribers].map(([name, { expiresAtMs }]) => [name, expiresAtMs])),
+    expiresAtMs: new Map(party.map(([name, { expiresAtMs }]) => [name, expiresAtMs])),
     asking,
-    delivering: new Set(group.index.deliveringTo()),
-    busiest: asking.size === 0 ? busiestOf(group, nowMs) : null,
-    shares: paused || asking.size === 0 ? NO_SHARES : sharesOf(group, asking, rules),
+    delivering: new Set(group.lanes.of(routeId).deliveringTo()),
+    busiest: asking.size === 0 ? busiestOf(group, routeId, nowMs) : null,
+    shares: paused || asking.size === 0 ? NO_SHARES : sharesOf(group, routeId, asking, rules),
   };
 }
 
 const NO_SHARES: LaneShares = { freed: new Set(), draining: new Map(), someMayTake: true };
 
-function sharesOf(group: GroupState, asking: ReadonlySet<string>, rules: WalkRules): LaneShares {
+function sharesOf(
+  group: GroupState,
+  routeId: number,
+  asking: ReadonlySet<string>,
+  rules: WalkRules,
+): LaneShares {
   const { drainingSince } = group;
   const { leaseDurationMs } = group.record.settings;
-  const input = group.shareInput(asking);
-  const plan = planHandOvers(group.index, input, rules, { sinceMs: drainingSince, leaseDurationMs });
+  const input = group.shareInput(asking, routeId);
+  const plan = planHandOvers(group.lanes.of(routeId), input, rules, {
+    sinceMs: drainingSince,
+    leaseDurationMs,
+  });
   const freed = new Set(plan.freed);
   const draining = new Map<Lane, number | null>();
   for (const lane of plan.draining) {

@@ -44,9 +44,17 @@ function namedOf({ id, partitionKey, offset, publishedAtMs, dueAtMs }: StoredEnt
   return { id, partitionKey, offset, publishedAtMs, dueAtMs };
 }
 
-/** What the lane itself knows of a message, while the log cannot be asked; null: it does not have it. */
-export function foundInLane(lane: Lane | null, offset: number | null): Found | null {
-  if (!lane || offset === null) return null;
+/** What the lanes of a partition know of a message, while the log cannot be asked; null: it does not have it. */
+export function foundInLane(lanes: readonly Lane[], offset: number | null): Found | null {
+  if (offset === null) return null;
+  for (const lane of lanes) {
+    const found = heldIn(lane, offset);
+    if (found) return found;
+  }
+  return null;
+}
+
+function heldIn(lane: Lane, offset: number): Found | null {
   const held =
     lane.exceptionAt(offset) ??
     lane.runAt(offset)?.messages.find((message) => message.offset === offset) ??

@@ -8,7 +8,7 @@ import {
 } from "../core/explain.ts";
 import { type Change, nextChange } from "../core/explain-change.ts";
 import { type Ended, summaryOf, summaryOfEnded } from "../core/explain-summary.ts";
-import type { Lane } from "../core/lane.ts";
+import { APPLICATION, type Lane } from "../core/lane.ts";
 import type { DeadLetterInfo } from "../log/message-log.ts";
 import type { Explanation } from "../protocol/tenant-calls.ts";
 import type { GroupState } from "./group-state.ts";
@@ -32,18 +32,23 @@ export interface Decided {
   maxAttempts: number | null;
   deadLetters: boolean;
   nowMs: number;
+  /** Whose subscribers get it; absent: the application's. */
+  route?: string;
 }
 
+/** `party`: whose the message is, and their lane of its partition. */
 export function decide(
   group: GroupState,
   subject: Subject,
-  lane: Lane | null,
+  { lane, routeId }: { lane: Lane | null; routeId: number },
   around: Surroundings,
 ): Decided {
   const { nowMs, maxAttempts } = around.rules;
   const explained = explainAt(subject, lane, around, nowMs);
   const change = nextChange(subject, lane, around, explained);
-  return { explained, change, maxAttempts, deadLetters: group.record.settings.deadLetters, nowMs };
+  const route = group.routes.byId(routeId)?.route;
+  const { deadLetters } = group.record.settings;
+  return { explained, change, maxAttempts, deadLetters, nowMs, ...(route === undefined ? {} : { route }) };
 }
 
 /** The message at which the walk ends before it comes to the one that is explained. */
@@ -59,15 +64,16 @@ export function explanationOf(
   decided: Decided,
   blockingId: string | null,
 ): Explanation {
-  const { explained, change, maxAttempts, nowMs } = decided;
+  const { explained, change, maxAttempts, nowMs, route } = decided;
   const { lease, blockers } = explained;
   return {
     ...namedView(group, named),
     ...ownView(explained),
+    ...(route === undefined ? {} : { route }),
     until: explained.untilMs,
     summary: summaryOf(explained, { ...decided, blockingId }),
     maxAttempts,
-    blockers: blockers.map((blocker) => blockerView(blocker, blockingId)),
+    blockers: blockers.map((blocker) => blockerView(blocker, blockingId, route)),
     lease: lease && leaseView(lease),
     nextChangeAt: change?.atMs ?? null,
     nextState: change?.state ?? null,
@@ -86,7 +92,7 @@ export function endedView(
     ...namedView(group, named),
     state: ended.state,
     summary: summaryOfEnded(ended),
-    maxAttempts: group.activeRules(nowMs).maxAttempts,
+    maxAttempts: group.activeRules(nowMs, APPLICATION).maxAttempts,
     until: null,
     ...(ended.state === "other-group" ? { targetGroup: ended.targetGroup } : {}),
     ...(ended.state === "dead-lettered" ? { deadLetter: deadLetterView(ended.deadLetter) } : {}),
@@ -117,8 +123,14 @@ function leaseView({ expiresAtMs, ...lease }: { subscriber: string; epoch: numbe
   return { ...lease, expiresAt: expiresAtMs };
 }
 
-function blockerView(blocker: Blocker, blockingId: string | null): Explanation["blockers"][number] {
+function blockerView(
+  blocker: Blocker,
+  blockingId: string | null,
+  route: string | undefined,
+): Explanation["blockers"][number] {
   switch (blocker.kind) {
+    case "no-subscriber":
+      return { ...blocker, ...(route === undefined ? {} : { route }) };
     case "nobody-asking":
       return { kind: blocker.kind, subscribers: blocker.subscribers };
     case "log-unavailable":

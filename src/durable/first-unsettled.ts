@@ -1,5 +1,7 @@
+import { pendingSpan } from "../core/pending.ts";
 import { MAX_SCAN_ENTRIES } from "../log/message-log.ts";
-import { concerns, type LaneSnapshot, type Reads, type Snapshot } from "./unsettled-count.ts";
+import { concerns, unreadEntries } from "./unread-entries.ts";
+import { applicationWalked, type LaneSnapshot, type Reads, type Snapshot } from "./unsettled-count.ts";
 
 /** Lanes behind the scan that are read for their first entry; those that lag most come first. */
 const MAX_LANES_READ = 1000;
@@ -11,11 +13,12 @@ const FIRST_PAGE_ENTRIES = 4;
 export async function firstUnsettled(reads: Reads, snapshot: Snapshot): Promise<number | null> {
   let first = Number.POSITIVE_INFINITY;
   for (const { offset } of snapshot.delayed) first = Math.min(first, offset);
-  for (const { firstHeld } of snapshot.lanes.values()) first = Math.min(first, firstHeld ?? first);
-  const behind = [...snapshot.lanes.values()].filter((lane) => lane.unreadAfter !== null);
-  behind.sort((a, b) => (a.unreadAfter ?? 0) - (b.unreadAfter ?? 0));
+  const lanes = [...snapshot.lanes.values()].flat();
+  for (const { firstHeld } of lanes) first = Math.min(first, firstHeld ?? first);
+  const behind = lanes.filter((lane) => unreadFrom(lane) !== null);
+  behind.sort((a, b) => (unreadFrom(a) ?? 0) - (unreadFrom(b) ?? 0));
   for (const lane of behind.slice(0, Math.min(MAX_LANES_READ, snapshot.bounds.maxLaneReads))) {
-    if ((lane.unreadAfter ?? first) >= first) break;
+    if ((unreadFrom(lane) ?? first) >= first) break;
     first = Math.min(first, (await firstUnread(reads, snapshot, lane)) ?? first);
   }
   if (first > snapshot.scanOffset) first = Math.min(first, (await firstUnscanned(reads, snapshot)) ?? first);
@@ -28,13 +31,14 @@ export async function firstUnsettledOf(
   snapshot: Snapshot,
   partitionKey: string,
 ): Promise<number | null> {
-  const lane = snapshot.lanes.get(partitionKey);
-  let first = lane?.firstHeld ?? Number.POSITIVE_INFINITY;
+  const lanes = snapshot.lanes.get(partitionKey) ?? [];
+  let first = Number.POSITIVE_INFINITY;
+  for (const { firstHeld } of lanes) first = Math.min(first, firstHeld ?? first);
   for (const entry of snapshot.delayed) {
     if (entry.partitionKey === partitionKey) first = Math.min(first, entry.offset);
   }
-  if (lane) first = Math.min(first, (await firstUnread(reads, snapshot, lane)) ?? first);
-  const afterOffset = Math.max(snapshot.scanOffset, lane?.walkedOffset ?? 0);
+  for (const lane of lanes) first = Math.min(first, (await firstUnread(reads, snapshot, lane)) ?? first);
+  const afterOffset = Math.max(snapshot.scanOffset, applicationWalked(snapshot, partitionKey));
   if (first > afterOffset) {
     const span = { partitionKey, afterOffset, throughOffset: Number.MAX_SAFE_INTEGER };
     first = Math.min(first, (await firstBetween(reads, snapshot, span)) ?? first);
@@ -42,7 +46,16 @@ export async function firstUnsettledOf(
   return Number.isFinite(first) ? first : null;
 }
 
+/** Where what the lane has not read begins; null: it has read all. */
+function unreadFrom({ unreadAfter, pending }: LaneSnapshot): number | null {
+  return pendingSpan(pending)?.after ?? unreadAfter;
+}
+
 async function firstUnread(reads: Reads, snapshot: Snapshot, lane: LaneSnapshot): Promise<number | null> {
+  if (snapshot.split) {
+    for await (const { offset } of unreadEntries(reads, snapshot, lane)) return offset;
+    return null;
+  }
   const { partitionKey, unreadAfter } = lane;
   if (unreadAfter === null || unreadAfter >= snapshot.scanOffset) return null;
   const span = { partitionKey, afterOffset: unreadAfter, throughOffset: snapshot.scanOffset };
@@ -74,8 +87,7 @@ async function firstUnscanned(reads: Reads, snapshot: Snapshot): Promise<number 
     const page = await reads.log.scanTopic(snapshot.topic, { afterOffset, maxEntries });
     const found = page.entries.find(
       (entry) =>
-        concerns(entry, snapshot.group) &&
-        entry.offset > (snapshot.lanes.get(entry.partitionKey)?.walkedOffset ?? 0),
+        concerns(entry, snapshot.group) && entry.offset > applicationWalked(snapshot, entry.partitionKey),
     );
     if (found) return found.offset;
     if (page.reachedEnd) return null;

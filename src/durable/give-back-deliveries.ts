@@ -1,3 +1,4 @@
+import { givenBack } from "../core/exceptions.ts";
 import type { Lane } from "../core/lane.ts";
 import type { GroupState } from "./group-state.ts";
 
@@ -18,21 +19,11 @@ export function giveBackDeliveries(
   nowMs: number,
 ): void {
   for (const { partitionKey, offset, nonce } of deliveries) {
-    const lane = group.lane(partitionKey);
+    const lane = group.lanes.holding(partitionKey, offset);
     const holder = lane?.holderOf(offset);
     if (!lane || !holder || holder.nonce !== nonce) continue;
-    lane.except({
-      offset,
-      bodyBytes: holder.bodyBytes,
-      dueAtMs: holder.dueAtMs,
-      state: "returned",
-      attempt: holder.attempt - 1,
-      atMs: 0,
-      nonce: "",
-      subscriber: "",
-      epoch: 0,
-      reason: holder.reason,
-    });
+    const held = lane.heldAt(offset);
+    if (held) lane.except(givenBack(held));
     // The grant is undone, and with it the lease, unless the subscriber still works on the lane.
     if (lane.lease?.subscriber === holder.subscriber && !isDelivering(lane, holder.subscriber))
       lane.setLease(null);

@@ -1,4 +1,5 @@
-import { arrivedException, type Lane, type LaneEntry } from "../core/lane.ts";
+import { arrivedException } from "../core/exceptions.ts";
+import type { Lane, LaneEntry } from "../core/lane.ts";
 import type { Take } from "../core/plan-take.ts";
 import { type Grant, walk } from "../core/walk.ts";
 import { expire } from "./care.ts";
@@ -25,26 +26,34 @@ export interface GrantTerms {
 export function grant(group: GroupState, takes: readonly Take[], terms: GrantTerms): Granted[] {
   const granted: Granted[] = [];
   for (const { lane, count } of takes) {
-    const outcome = walk(lane, group.activeRules(terms.nowMs), count);
+    const outcome = walk(lane, group.activeRules(terms.nowMs, lane.routeId), count);
     if (outcome.grants.length === 0) continue;
     const epoch = lease(group, lane, terms);
     const { nonce, subscriber, visibleUntilMs } = terms;
     for (const offset of outcome.expired) expire(group, lane, offset);
     const fresh: LaneEntry[] = [];
+    let first = 0;
     for (const message of outcome.grants) {
+      if (message.fresh || lane.exceptionAt(message.offset)?.state === "arrived") first += 1;
       if (message.fresh) fresh.push({ ...message, delayed: false });
       else grantAgain(lane, message, { ...terms, epoch });
       granted.push({ lane, offset: message.offset, attempt: message.attempt, nonce, epoch, visibleUntilMs });
     }
     if (fresh.length > 0) {
-      lane.grantRun({ nonce, subscriber, epoch, visibleUntilMs, deliveredAtMs: terms.nowMs }, fresh);
+      const sortedBy = group.routes.newestId;
+      lane.grantRun(
+        { nonce, subscriber, epoch, visibleUntilMs, deliveredAtMs: terms.nowMs, sortedBy },
+        fresh,
+      );
       for (const entry of outcome.deferred)
         if (entry.offset < lane.walkedOffset) lane.except(arrivedException(entry));
     }
+    group.routes.countDelivered(lane.routeId, first);
     group.touch(lane, terms.nowMs);
   }
   // Who got more comes later in turn: an odd message goes to another lane each time.
-  for (const { lane } of takes.toSorted((a, b) => a.count - b.count)) group.index.requeue(lane);
+  for (const { lane } of takes.toSorted((a, b) => a.count - b.count))
+    group.lanes.of(lane.routeId).requeue(lane);
   return granted;
 }
 
@@ -62,6 +71,7 @@ function grantAgain(lane: Lane, message: Grant, terms: GrantTerms & { epoch: num
     epoch: terms.epoch,
     reason: before?.reason ?? "",
     deliveredAtMs: terms.nowMs,
+    sortedBy: before?.sortedBy,
   });
 }
 

@@ -11,9 +11,10 @@ import {
 import type { Lane } from "../core/lane.ts";
 import { offsetAtMs } from "../core/offset-clock.ts";
 import { type Entry, MAX_SCAN_ENTRIES, type PartitionRead } from "../log/message-log.ts";
-import { AppliedRead, type ReadPages } from "./applied-read.ts";
+import { AppliedRead, type LaneRead, type ReadPages } from "./applied-read.ts";
 import type { GroupState } from "./group-state.ts";
 import { pastProgressOf } from "./past-progress.ts";
+import { pendingRead, sortReads } from "./sort-messages.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -92,14 +93,18 @@ export class GroupReader {
     if (!group.log.clock.isKnown) await this.readClock(group);
     const dueNowMs = Math.max(this.logNowMs(group), group.progress.due.dueAtMs);
     const reads = laneReads(group, request.lanes, group.progress.scanOffset);
+    const sorts = sortReads(group, this.tenant.nowMs());
+    const routesVersion = group.routes.version;
     const hints = new TakenHints(group);
     const pages = await this.tenant.logHealth
-      .read(() => this.fetch(group, reads, dueNowMs, request, hints))
+      .read(() => this.fetch(group, { sorts, lanes: reads }, dueNowMs, request, hints))
       .catch((error) => {
         hints.putBack();
         throw error;
       });
-    if (group.gone || pages.past.resetEpoch !== group.progress.resetEpoch) {
+    // What was read was not asked of a route that began meanwhile, and may be without headers.
+    const isOutdated = group.routes.version !== routesVersion;
+    if (group.gone || isOutdated || pages.past.resetEpoch !== group.progress.resetEpoch) {
       hints.putBack();
       return false;
     }
@@ -108,6 +113,7 @@ export class GroupReader {
       if (isNews) group.placeAll(nowMs);
       group.lastReadAtMs = nowMs;
       const applied = new AppliedRead(group, pages.past, nowMs);
+      applied.sorts(sorts, pages.sorts);
       if (pages.due) applied.due(pages.due, dueNowMs);
       else if (!isFullOfExceptions(group)) applied.nothingDue(dueNowMs);
       applied.lanes(reads, pages.lanes);
@@ -133,7 +139,7 @@ export class GroupReader {
   /** All pages of one read, in the order that keeps what is delayed and what is late from falling through. */
   private async fetch(
     group: GroupState,
-    reads: readonly PartitionRead[],
+    reads: { sorts: readonly PartitionRead[]; lanes: readonly LaneRead[] },
     dueNowMs: number,
     request: ReadRequest,
     hints: TakenHints,
@@ -145,9 +151,11 @@ export class GroupReader {
           after: group.progress.due,
           throughDueMs: dueNowMs,
           maxEntries: MAX_SCAN_ENTRIES,
+          ...headersFor(group),
         })
       : null;
-    const lanes = reads.length > 0 ? await log.scanPartitions(topic, reads) : [];
+    const sorts = reads.sorts.length > 0 ? await log.scanPartitions(topic, reads.sorts) : [];
+    const lanes = reads.lanes.length > 0 ? await log.scanPartitions(topic, reads.lanes) : [];
     const confirm = await this.fetchConfirm(group, request.confirm ?? false);
     const tail = await this.fetchTail(group, request.tailEntries, hints);
     const scanned = [...(confirm?.entries ?? []), ...tail.entries];
@@ -158,7 +166,7 @@ export class GroupReader {
       lanes.flatMap(({ entries }) => entries),
     );
     const past = await pastProgressOf(this.tenant, group, keys);
-    return { due, lanes, confirm, tail, past };
+    return { sorts, due, lanes, confirm, tail, past };
   }
 
   /** Everything above the scan, from where something may have appeared below it. */
@@ -203,6 +211,7 @@ export class GroupReader {
       const page = await this.tenant.log.scanTopic(group.key.topic, {
         afterOffset: from,
         maxEntries: round === 0 ? maxEntries : MAX_SCAN_ENTRIES,
+        ...headersFor(group),
         ...(throughOffset === undefined ? {} : { throughOffset }),
       });
       logNowMs ??= page.nowMs;
@@ -234,7 +243,7 @@ export class GroupReader {
     const entries: Entry[] = [];
     let afterOffset = group.known.sureOffset;
     for (let page = 0; page < MAX_CONFIRM_PAGES; page += 1) {
-      const read = { afterOffset, throughOffset, maxEntries: MAX_SCAN_ENTRIES };
+      const read = { afterOffset, throughOffset, maxEntries: MAX_SCAN_ENTRIES, ...headersFor(group) };
       const found = await this.tenant.log.scanTopic(group.key.topic, read);
       const sureThrough = this.surelyCommitted(group, found.nowMs);
       entries.push(...found.entries);
@@ -317,7 +326,7 @@ function mayBeDue(group: GroupState, dueNowMs: number): boolean {
 
 /** Then what is delayed waits in the log. */
 function isFullOfExceptions(group: GroupState): boolean {
-  return group.index.exceptionCount >= MAX_GROUP_EXCEPTIONS;
+  return group.lanes.exceptionCount >= MAX_GROUP_EXCEPTIONS;
 }
 
 /** Where a tail read begins. What the last read did not see was given an offset at most so long before it, or has a hint. */
@@ -328,17 +337,30 @@ function tailAfter(group: GroupState): number {
   return Math.max(group.known.sureOffset, Math.min(scanOffset, group.tailOverlapOffset(), hinted));
 }
 
-function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number): PartitionRead[] {
-  const reads: PartitionRead[] = [];
+/** Headers only where a group has routes. */
+function headersFor({ routes }: GroupState): { withHeaders?: true } {
+  return routes.needsHeaders ? { withHeaders: true } : {};
+}
+
+function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number): LaneRead[] {
+  const reads: LaneRead[] = [];
   for (const lane of new Set(lanes)) {
+    const { partitionKey, routeId } = lane;
     // The lane may be another object by now: what counts is the one in the cache.
-    const current = group.lane(lane.partitionKey);
+    const current = group.lane(partitionKey, routeId);
+    const pending = current ? pendingRead(group, current, MAX_WINDOW_ENTRIES) : null;
+    if (pending) reads.push({ ...pending, routeId, kind: "pending" });
+    // What it inherited comes first.
+    if (current && current.pending.length > 0) continue;
     if (!current?.behind || current.window.length >= MAX_WINDOW_ENTRIES) continue;
     const afterOffset = Math.max(current.windowThrough, current.walkedOffset);
     // Reset to where the scan has not been yet: it stays behind until the scan has passed.
     if (afterOffset > scanOffset) continue;
     reads.push({
-      partitionKey: current.partitionKey,
+      kind: "window",
+      routeId,
+      ...headersFor(group),
+      partitionKey,
       afterOffset,
       throughOffset: scanOffset,
       maxEntries: laneEntries(group),

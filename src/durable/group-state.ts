@@ -11,13 +11,16 @@ import {
 } from "../core/dispatch-limits.ts";
 import { DueQueue } from "../core/due-queue.ts";
 import { KnownOffsets } from "../core/known-offsets.ts";
-import { Lane, type LaneChanges } from "../core/lane.ts";
-import { LaneIndex } from "../core/lane-index.ts";
+import { APPLICATION, Lane, type LaneChanges } from "../core/lane.ts";
+import type { LaneIndex } from "../core/lane-index.ts";
+import { LaneSet } from "../core/lane-set.ts";
 import { offsetAtMs } from "../core/offset-clock.ts";
 import { isDeadLetterTopic, type TopicSettings } from "../core/settings.ts";
 import type { ShareInput } from "../core/share.ts";
 import type { WalkRules } from "../core/walk.ts";
 import type { DuePosition, GroupRecord } from "../log/message-log.ts";
+import { freshProgress } from "./fresh-progress.ts";
+import { GroupRoutes } from "./group-routes.ts";
 import type { LogClock } from "./log-clock.ts";
 import type { GroupKey } from "./tables/group-key.ts";
 import type { GroupProgress } from "./tables/group-progress.ts";
@@ -57,7 +60,10 @@ export class GroupState {
   record: GroupRecord;
   topicSettings: TopicSettings;
   readonly progress: GroupProgress;
-  readonly index = new LaneIndex();
+  readonly lanes = new LaneSet();
+  readonly routes = new GroupRoutes();
+  /** Lanes that inherited something that they have not read yet. */
+  readonly pendingLanes = new Set<Lane>();
   readonly subscribers = new Map<string, Subscriber>();
   /** Not the truth any more: look the group up again. */
   gone = false;
@@ -116,13 +122,15 @@ export class GroupState {
   }
 
   /** null while paused: nothing is granted and time changes nothing. */
-  rules(nowMs: number): WalkRules | null {
+  rules(nowMs: number, routeId: number): WalkRules | null {
     if (this.record.settings.paused) return null;
-    return this.activeRules(nowMs);
+    return this.activeRules(nowMs, routeId);
   }
 
-  activeRules(nowMs: number): WalkRules {
+  activeRules(nowMs: number, routeId: number): WalkRules {
     return {
+      // What is a route's cannot be another's: they are disjoint.
+      newestRoute: routeId === APPLICATION ? this.routes.newestId : 0,
       maxInFlight: this.record.settings.maxInFlightPerPartition,
       maxAttempts: isDeadLetterTopic(this.key.topic) ? null : this.record.settings.maxAttempts,
       maxRetentionMs: this.topicSettings.maxRetentionMs,
@@ -133,33 +141,52 @@ export class GroupState {
   }
 
   /** Few lanes have work and the log holds more: a deep lane may hide others. */
-  get hasFewLanes(): boolean {
-    return !this.atTail && this.index.busyCount < FEW_LANES;
+  hasFewLanes(index: LaneIndex): boolean {
+    return !this.atTail && index.busyCount < FEW_LANES;
   }
 
   /** When a pass should read on although nobody is short of messages; null when it need not. */
   get lookAheadPauseMs(): number | null {
-    if (this.gone || this.atTail || this.record.settings.paused || this.index.busyCount >= ENOUGH_LANES)
-      return null;
-    return this.hasFewLanes ? LOOK_AHEAD_PAUSE_MS : SLOW_LOOK_AHEAD_PAUSE_MS;
+    if (this.gone || this.atTail || this.record.settings.paused) return null;
+    const busyCount = this.fewestBusyLanes();
+    if (busyCount >= ENOUGH_LANES) return null;
+    return busyCount < FEW_LANES ? LOOK_AHEAD_PAUSE_MS : SLOW_LOOK_AHEAD_PAUSE_MS;
   }
 
-  lane(partitionKey: string): Lane | undefined {
-    return this.index.lanes.get(partitionKey);
+  /** Of the parties that have subscribers: what is one's may lie behind what is another's. */
+  private fewestBusyLanes(): number {
+    if (!this.routes.isSplit) return this.lanes.application.busyCount;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const { routeId } of this.subscribers.values())
+      fewest = Math.min(fewest, this.lanes.of(this.partyOf(routeId)).busyCount);
+    return Number.isFinite(fewest) ? fewest : this.lanes.application.busyCount;
+  }
+
+  /** A route that has ended leaves its subscribers without any lane. */
+  private partyOf(routeId: number): number {
+    return routeId !== APPLICATION && this.routes.byId(routeId) ? routeId : APPLICATION;
+  }
+
+  lane(partitionKey: string, routeId: number = APPLICATION): Lane | undefined {
+    return this.lanes.lane(partitionKey, routeId);
   }
 
   /** The lane, made if it has none: everything at or below `walkedOffset` is then settled. */
-  laneOrNew(partitionKey: string, walkedOffset: number): Lane {
-    const known = this.lane(partitionKey);
+  laneOrNew(partitionKey: string, walkedOffset: number, routeId: number = APPLICATION): Lane {
+    const known = this.lane(partitionKey, routeId);
     if (known) return known;
-    const lane = new Lane(partitionKey, walkedOffset);
+    const lane = new Lane(partitionKey, walkedOffset, routeId);
     if (this.log.isOutside) lane.unsaved = [];
     return lane;
   }
 
   /** Call after each change of a lane: it is placed now and written at the end of the transaction. */
   touch(lane: Lane, nowMs: number): void {
-    this.index.place(lane, this.rules(nowMs), nowMs);
+    // The lanes of a route that has ended are left to be removed.
+    if (lane.routeId === APPLICATION || this.routes.byId(lane.routeId))
+      this.lanes.of(lane.routeId).place(lane, this.rules(nowMs, lane.routeId), nowMs);
+    if (lane.pending.length > 0) this.pendingLanes.add(lane);
+    else this.pendingLanes.delete(lane);
     this.touched.add(lane);
     if (!lane.hasUnsaved) return;
     this.unsavedLanes.add(lane);
@@ -213,8 +240,7 @@ export class GroupState {
 
   /** Settings changed or the clock moved oddly: every lane is placed anew. */
   placeAll(nowMs: number): void {
-    const rules = this.rules(nowMs);
-    for (const lane of [...this.index.lanes.values()]) this.index.place(lane, rules, nowMs);
+    this.lanes.placeAll((routeId) => this.rules(nowMs, routeId), nowMs);
   }
 
   nextEpoch(nowMs: number): number {
@@ -223,13 +249,17 @@ export class GroupState {
     return this.progress.lastEpoch;
   }
 
-  shareInput(asking: ReadonlySet<string>): ShareInput {
+  /** `asking`: those of the party. Each shares its own lanes. */
+  shareInput(asking: ReadonlySet<string>, routeId: number): ShareInput {
     const counted = new Set(asking);
-    for (const name of this.index.deliveringTo()) if (this.subscribers.has(name)) counted.add(name);
+    const index = this.lanes.of(routeId);
+    for (const name of index.deliveringTo()) {
+      if (this.subscribers.get(name)?.routeId === routeId) counted.add(name);
+    }
     return {
-      busyLanes: this.index.busyCount,
-      freeReadyLanes: this.index.readyFree.size,
-      heldLanes: this.index.busyByOwner(),
+      busyLanes: index.busyCount,
+      freeReadyLanes: index.readyFree.size,
+      heldLanes: index.busyByOwner(),
       counted,
       asking,
     };
@@ -256,14 +286,17 @@ export class GroupState {
   /** Writes what was touched. Inside the transaction of `Tenant.change`. */
   flush(tables: Tables): void {
     if (this.dueMoved && this.touched.size > 0) this.progressTouched = true;
+    // Nothing pending in any lane: no filter of an ended route is asked any more.
+    if (this.pendingLanes.size === 0 && this.routes.endedCount > 0) this.routes.forgetEnded();
     // Whatever else has a row hangs on this one: loading and removing a group go by it.
-    if (!this.hasProgressRow && (this.touched.size > 0 || this.subscribersTouched.size > 0))
-      this.progressTouched = true;
+    const isTouched = this.touched.size > 0 || this.subscribersTouched.size > 0 || this.routes.isTouched;
+    if (!this.hasProgressRow && isTouched) this.progressTouched = true;
     const kept: Lane[] = [];
     for (const lane of this.touched) this.flushLane(tables, lane, kept);
     if (kept.length > 0) tables.lanes.save(this.key, kept);
     this.touched.clear();
     if (this.progressTouched) this.flushProgress(tables);
+    this.routes.flush(tables, this.key);
     for (const name of this.subscribersTouched) {
       const subscriber = this.subscribers.get(name);
       if (subscriber) {
@@ -303,13 +336,13 @@ export class GroupState {
     lane.changes = { state: false, lease: false, exceptions: new Set() };
     for (const offset of changes.exceptions) {
       const exception = lane.exceptionAt(offset);
-      if (exception) tables.deliveryState.save(this.key, lane.partitionKey, exception);
-      else tables.deliveryState.remove(this.key, lane.partitionKey, offset);
+      if (exception) tables.deliveryState.save(this.key, lane, exception);
+      else tables.deliveryState.remove(this.key, lane, offset);
     }
     if (!changes.state && !changes.lease) return;
     const isKept = lane.hasUnsettled || lane.lease !== null || lane.hasUnsaved;
     if (isKept) kept.push(lane);
-    else if (lane.hasRow) tables.lanes.remove(this.key, lane.partitionKey);
+    else if (lane.hasRow) tables.lanes.remove(this.key, lane);
     lane.hasRow = isKept;
   }
 }
@@ -335,35 +368,25 @@ export function loadGroup(
   }
   const group = new GroupState(key, record, topicSettings, current, log, tables.knownOffsets.load(key));
   group.hasProgressRow = true;
+  group.routes.load(tables.routes.load(key));
   const lanes = new Map<string, Lane>();
-  for (const lane of tables.lanes.load(key, log.isOutside)) lanes.set(lane.partitionKey, lane);
-  for (const { partitionKey, exception } of tables.deliveryState.load(key)) {
-    lanes.get(partitionKey)?.exceptions.push(exception);
+  for (const lane of tables.lanes.load(key, log.isOutside)) lanes.set(laneName(lane), lane);
+  for (const { exception, ...place } of tables.deliveryState.load(key)) {
+    lanes.get(laneName(place))?.exceptions.push(exception);
   }
   for (const beat of tables.heartbeats.load(key)) {
     group.subscribers.set(beat.subscriber, { ...beat, savedExpiresAtMs: beat.expiresAtMs, askingUntilMs: 0 });
   }
-  const rules = group.rules(nowMs);
   for (const lane of lanes.values()) {
-    group.index.place(lane, rules, nowMs);
+    group.lanes.of(lane.routeId).place(lane, group.rules(nowMs, lane.routeId), nowMs);
     if (lane.hasUnsaved) group.unsavedLanes.add(lane);
+    if (lane.pending.length > 0) group.pendingLanes.add(lane);
   }
   if (group.unsavedLanes.size > 0) group.checkpointAtMs = nowMs;
   return group;
 }
 
-/** Delayed messages due by now are taken by the scan itself; later ones arrive when due. */
-function freshProgress(record: GroupRecord, logNowMs: number): GroupProgress {
-  return {
-    generation: record.generation,
-    scanOffset: record.startOffset,
-    due: { dueAtMs: logNowMs, offset: Number.MAX_SAFE_INTEGER },
-    lastEpoch: 0,
-    resetEpoch: 0,
-    expired: 0,
-    dropped: 0,
-    recoverThrough: 0,
-    sureOffset: record.startOffset,
-    knownOffsets: "",
-  };
+/** No key has NUL in it. */
+function laneName({ partitionKey, routeId }: { partitionKey: string; routeId: number }): string {
+  return routeId === APPLICATION ? partitionKey : `${routeId}\0${partitionKey}`;
 }

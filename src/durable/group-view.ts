@@ -1,4 +1,4 @@
-import type { GroupView } from "../core/unsettled.ts";
+import type { GroupView, SplitView } from "../core/unsettled.ts";
 import type { MessageLog } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 
@@ -25,9 +25,18 @@ export function viewOfGroup(group: GroupState, resets: ResetOffsets | undefined)
     startOffset,
     scanOffset,
     due,
-    lanes: group.index.lanes,
+    lanes: group.lanes.application.lanes,
+    ...(group.routes.needsHeaders ? { split: splitOf(group) } : {}),
     resetOffsets,
     known,
+  };
+}
+
+function splitOf({ lanes, routes }: GroupState): SplitView {
+  return {
+    routeLanes: (partitionKey) => lanes.routeLanes(partitionKey),
+    ownerOf: (entry) => (entry.headers === undefined ? null : routes.ownerOf(entry)),
+    takes: (routeId, entry) => (entry.headers === undefined ? null : routes.takes(routeId, entry)),
   };
 }
 

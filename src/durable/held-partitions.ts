@@ -6,11 +6,11 @@ export function heldPartitions(
   group: GroupState,
   subscriber: string,
 ): { partitions: string[]; partitionsHeld: number } {
-  const lanes = group.index.leasedBy(subscriber);
+  const lanes = group.lanes.leasedBy(subscriber);
   const partitions: string[] = [];
   for (const lane of lanes) {
     if (partitions.length >= MAX_PARTITIONS_SHOWN) break;
     partitions.push(lane.partitionKey);
   }
-  return { partitions, partitionsHeld: lanes.size };
+  return { partitions, partitionsHeld: lanes.length };
 }

@@ -8,11 +8,12 @@ import { Activity } from "./activity.ts";
 import { care, reapSubscribers } from "./care.ts";
 import { CheckpointPass } from "./checkpoint-pass.ts";
 import { GroupReader } from "./group-reader.ts";
-import { type GroupState, type LogTraits, loadGroup } from "./group-state.ts";
+import { type GroupState, type LogTraits, loadGroup, type Subscriber } from "./group-state.ts";
 import { LogClock } from "./log-clock.ts";
 import { LogHealth } from "./log-health.ts";
 import type { Ports } from "./ports.ts";
 import { PublishQueue } from "./publish-queue.ts";
+import { reapRoutes } from "./route-life.ts";
 import type { GroupKey } from "./tables/group-key.ts";
 import { Tables } from "./tables/tables.ts";
 import { groupName, Waiters } from "./waiters.ts";
@@ -267,7 +268,8 @@ export class Tenant {
     try {
       const result = this.ports.sql.transaction(() => {
         reapSubscribers(group, nowMs, this.waiters);
-        group.index.advance(group.rules(nowMs), nowMs);
+        reapRoutes(group, nowMs, this.waiters);
+        group.lanes.advance((routeId) => group.rules(nowMs, routeId), nowMs);
         care(group, nowMs);
         const value = act(nowMs);
         group.flush(this.tables);
@@ -290,13 +292,16 @@ export class Tenant {
     return reader;
   }
 
-  /** Live subscribers with a receive that waits, or ended a moment ago. */
-  askingSubscribers(group: GroupState, nowMs: number): Set<string> {
-    const asking = this.waiters.subscribersOf(group.key);
-    for (const { subscriber, askingUntilMs } of group.subscribers.values()) {
-      if (askingUntilMs > nowMs) asking.add(subscriber);
-    }
+  /** Live subscribers of a party with a receive that waits, or ended a moment ago. */
+  askingSubscribers(group: GroupState, nowMs: number, routeId: number): Set<string> {
+    const asking = new Set<string>();
+    for (const one of group.subscribers.values())
+      if (one.routeId === routeId && this.isAsking(group, one, nowMs)) asking.add(one.subscriber);
     return asking;
+  }
+
+  isAsking({ key }: GroupState, { subscriber, askingUntilMs }: Subscriber, nowMs: number): boolean {
+    return askingUntilMs > nowMs || this.waiters.isWaiting(key, subscriber);
   }
 
   /** When the next delayed message is due in a group where somebody waits, by the object's clock. */

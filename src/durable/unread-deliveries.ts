@@ -14,7 +14,7 @@ export function refuseUnreadable(
 ): void {
   tenant.change(group, (nowMs) => {
     for (const { partitionKey, offset, nonce } of unreadable) {
-      const lane = group.lane(partitionKey);
+      const lane = group.lanes.holding(partitionKey, offset);
       const holder = lane?.holderOf(offset);
       if (!lane || holder?.nonce !== nonce) continue;
       const reads = (group.unreadableReads.get(offset) ?? 0) + 1;
@@ -34,7 +34,7 @@ export function refuseUnreadable(
 export function settleMissing(tenant: Tenant, group: GroupState, missing: readonly NamedDelivery[]): void {
   tenant.change(group, (nowMs) => {
     for (const { partitionKey, offset, nonce } of missing) {
-      const lane = group.lane(partitionKey);
+      const lane = group.lanes.holding(partitionKey, offset);
       if (!lane || lane.holderOf(offset)?.nonce !== nonce) continue;
       expire(group, lane, offset);
       group.touch(lane, nowMs);

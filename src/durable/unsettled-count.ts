@@ -1,12 +1,14 @@
-import type { Lane } from "../core/lane.ts";
+import { APPLICATION, type Lane } from "../core/lane.ts";
 import { MAX_EXACT_COUNT } from "../core/limits.ts";
-import { isOutstandingDelayed, isUnread } from "../core/unsettled.ts";
+import type { PendingRange } from "../core/pending.ts";
+import { isOutstandingDelayed, isUnread, type SplitView } from "../core/unsettled.ts";
 import { countInFlight } from "../core/walk.ts";
 import { type Entry, MAX_SCAN_ENTRIES, type MessageLog } from "../log/message-log.ts";
 import { catchUp } from "./catch-up.ts";
 import type { GroupState } from "./group-state.ts";
 import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
+import { concerns, unreadEntries } from "./unread-entries.ts";
 
 /** What counting reads. A log that measures may stand in for the tenant's own. */
 export interface Reads {
@@ -36,16 +38,21 @@ export interface Snapshot {
   group: string;
   bounds: CountBounds;
   scanOffset: number;
-  lanes: Map<string, LaneSnapshot>;
+  /** By partition, the application's first. */
+  lanes: Map<string, LaneSnapshot[]>;
+  /** Says of entries that were read with headers whose they are; null: nothing is split, and headers are not read. */
+  split: SplitView | null;
   /** Delayed ones that were scanned and have not arrived. */
   delayed: Entry[];
-  /** There may be more of them than were read. */
-  delayedCut: boolean;
+  /** There may be more than was read. */
+  isCut: boolean;
   inFlight: number;
 }
 
 export interface LaneSnapshot {
   partitionKey: string;
+  routeId: number;
+  pending: readonly PendingRange[];
   /** Delivered, waiting, or read ahead. */
   held: number;
   firstHeld: number | null;
@@ -75,24 +82,23 @@ export async function snapshotOf(
     const { scanOffset } = group.progress;
     const view = viewOfGroup(group, resets);
     const delayed = entries.filter((entry) => {
-      const lane = group.lane(entry.partitionKey);
       // Those ahead of a lane or of the scan are counted with what lies there.
-      if (entry.offset > scanOffset || (lane && isUnread(lane, entry.offset))) return false;
+      const isAhead = (lane: Lane) =>
+        isUnread(lane, entry.offset) && (view.split?.ownerOf(entry) ?? lane.routeId) === lane.routeId;
+      if (entry.offset > scanOffset || group.lanes.lanesOf(entry.partitionKey).some(isAhead)) return false;
       return concerns(entry, ref.group) && isOutstandingDelayed(view, entry);
     });
-    const lanes = new Map<string, LaneSnapshot>();
+    const lanes = new Map<string, LaneSnapshot[]>();
     let inFlight = 0;
-    for (const lane of group.index.lanes.values()) {
-      lanes.set(lane.partitionKey, laneSnapshot(lane));
+    for (const lane of group.lanes.lanes()) {
+      const others = lanes.get(lane.partitionKey);
+      if (others) others.push(laneSnapshot(lane));
+      else lanes.set(lane.partitionKey, [laneSnapshot(lane)]);
       inFlight += countInFlight(lane, nowMs);
     }
-    return { ...ref, bounds, scanOffset, lanes, delayed, delayedCut: cut, inFlight };
+    const split = view.split ?? null;
+    return { ...ref, bounds, scanOffset, lanes, split, delayed, isCut: cut, inFlight };
   });
-}
-
-/** Does the group receive it? A redriven message is for one group only. */
-export function concerns(entry: { targetGroup: string | null }, group: string): boolean {
-  return entry.targetGroup === null || entry.targetGroup === group;
 }
 
 /** Unsettled messages of the group in the whole topic. */
@@ -102,13 +108,14 @@ export async function countTopic(reads: Reads, snapshot: Snapshot): Promise<Coun
   let total = snapshot.delayed.length;
   let asked = 0;
   let ahead = 0;
-  for (const lane of snapshot.lanes.values()) total += lane.held;
-  for (const lane of snapshot.lanes.values()) {
+  const lanes = [...snapshot.lanes.values()].flat();
+  for (const lane of lanes) total += lane.held;
+  for (const lane of lanes) {
     if (total > maxCount) return bounded(total, snapshot);
     // A lane that is asked for nearly always holds one at least: this bounds the queries and not the result.
     if (asked > maxLaneReads) return { count: total, atLeast: true };
     if (lane.unreadAfter !== null && lane.unreadAfter < snapshot.scanOffset) asked += 1;
-    if (lane.walkedOffset > snapshot.scanOffset) {
+    if (lane.walkedOffset > snapshot.scanOffset && lane.routeId === APPLICATION) {
       asked += 1;
       ahead += await countAhead(reads, snapshot, lane, maxAhead + 1 - ahead);
       if (ahead > maxAhead) return { count: total, atLeast: true };
@@ -127,14 +134,15 @@ export async function countTopic(reads: Reads, snapshot: Snapshot): Promise<Coun
 /** Unsettled messages of the group in one partition. */
 export async function countPartition(reads: Reads, snapshot: Snapshot, partitionKey: string): Promise<Count> {
   const { maxCount } = snapshot.bounds;
-  const lane = snapshot.lanes.get(partitionKey);
+  const lanes = snapshot.lanes.get(partitionKey) ?? [];
   const delayed = snapshot.delayed.filter((entry) => entry.partitionKey === partitionKey).length;
-  let total = delayed + (lane?.held ?? 0);
-  if (lane) total += await countUnread(reads, snapshot, lane, maxCount + 1 - total);
+  let total = delayed;
+  for (const { held } of lanes) total += held;
+  for (const lane of lanes) total += await countUnread(reads, snapshot, lane, maxCount + 1 - total);
   if (total <= maxCount) {
     total += await reads.log.countEntries(snapshot.topic, {
       partitionKey,
-      afterOffset: Math.max(snapshot.scanOffset, lane?.walkedOffset ?? 0),
+      afterOffset: Math.max(snapshot.scanOffset, applicationWalked(snapshot, partitionKey)),
       forGroup: snapshot.group,
       maxCount: maxCount + 1,
     });
@@ -142,8 +150,14 @@ export async function countPartition(reads: Reads, snapshot: Snapshot, partition
   return bounded(total, snapshot);
 }
 
-function bounded(total: number, { bounds, delayedCut }: Snapshot): Count {
-  return { count: Math.min(total, bounds.maxCount), atLeast: delayedCut || total > bounds.maxCount };
+/** A reset may have put it ahead of the scan. */
+export function applicationWalked(snapshot: Snapshot, partitionKey: string): number {
+  const [first] = snapshot.lanes.get(partitionKey) ?? [];
+  return first?.routeId === APPLICATION ? first.walkedOffset : 0;
+}
+
+function bounded(total: number, { bounds, isCut }: Snapshot): Count {
+  return { count: Math.min(total, bounds.maxCount), atLeast: isCut || total > bounds.maxCount };
 }
 
 async function countUnread(
@@ -152,7 +166,16 @@ async function countUnread(
   lane: LaneSnapshot,
   room: number,
 ): Promise<number> {
-  if (lane.unreadAfter === null || lane.unreadAfter >= snapshot.scanOffset || room < 1) return 0;
+  if (room < 1) return 0;
+  if (snapshot.split) {
+    let count = 0;
+    for await (const _ of unreadEntries(reads, snapshot, lane)) {
+      count += 1;
+      if (count >= room) break;
+    }
+    return count;
+  }
+  if (lane.unreadAfter === null || lane.unreadAfter >= snapshot.scanOffset) return 0;
   return reads.log.countEntries(snapshot.topic, {
     partitionKey: lane.partitionKey,
     afterOffset: lane.unreadAfter,
@@ -182,7 +205,12 @@ async function readDelayed(
   const entries: Entry[] = [];
   let after = group.progress.due;
   for (let page = 0; page < maxPages; page += 1) {
-    const read = { after, throughDueMs: Number.MAX_SAFE_INTEGER, maxEntries: MAX_SCAN_ENTRIES };
+    const read = {
+      after,
+      throughDueMs: Number.MAX_SAFE_INTEGER,
+      maxEntries: MAX_SCAN_ENTRIES,
+      ...(group.routes.needsHeaders ? { withHeaders: true } : {}),
+    };
     const found = await reads.log.scanDue(group.key.topic, read);
     entries.push(...found.entries);
     const last = found.entries.at(-1);
@@ -207,7 +235,8 @@ async function resetOffsetsOfAll(
 }
 
 function laneSnapshot(lane: Lane): LaneSnapshot {
-  const { partitionKey, runs, exceptions, window, walkedOffset, behind, windowThrough } = lane;
+  const { partitionKey, routeId, pending, runs, exceptions, window, walkedOffset, behind, windowThrough } =
+    lane;
   let held = exceptions.length + window.length;
   for (const run of runs) held += run.messages.length;
   const heads = [runs[0]?.messages[0], exceptions[0], window[0]].flatMap((head) =>
@@ -215,6 +244,8 @@ function laneSnapshot(lane: Lane): LaneSnapshot {
   );
   return {
     partitionKey,
+    routeId,
+    pending: [...pending],
     held,
     firstHeld: heads.length > 0 ? Math.min(...heads) : null,
     unreadAfter: behind ? Math.max(windowThrough, walkedOffset) : null,

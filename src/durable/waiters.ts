@@ -100,6 +100,12 @@ export class Waiters {
     return this.subscribers.get(groupName(ref))?.has(subscriber) ?? false;
   }
 
+  /** Does a receive wait on this route? */
+  isAttached(ref: GroupRef, route: string): boolean {
+    for (const { input } of this.byGroup.get(groupName(ref)) ?? []) if (input.route === route) return true;
+    return false;
+  }
+
   subscribersOf(ref: GroupRef): Set<string> {
     return new Set(this.subscribers.get(groupName(ref))?.keys() ?? []);
   }

@@ -42,16 +42,17 @@ export class WakeSchedule {
   nextEventAtMs(group: GroupState): number | null {
     if (group.gone) return null;
     const paused = group.record.settings.paused;
-    const idleAtMs = group.index.idleSince.peekAtMs();
+    const idleAtMs = group.lanes.idleSinceMs();
     const { leaseDurationMs } = group.record.settings;
     return earliest(
-      paused ? null : group.index.nextChangeAtMs,
-      !paused && group.index.needCare.size > 0 ? this.tenant.nowMs() : null,
+      paused ? null : group.lanes.nextChangeAtMs(),
+      !paused && group.lanes.needsCare ? this.tenant.nowMs() : null,
       group.nextExpiryAtMs(),
+      group.routes.nextExpiryAtMs(),
       idleAtMs === null ? null : idleAtMs + 2 * leaseDurationMs,
       group.checkpointAtMs,
       // While copies are under way their end says what comes next.
-      group.index.dying.size > 0 && !this.tenant.copyingDeadLetters.has(groupName(group.key))
+      group.lanes.hasDying && !this.tenant.copyingDeadLetters.has(groupName(group.key))
         ? (group.deadLetterRetryAtMs ?? this.tenant.nowMs())
         : null,
     );
@@ -153,7 +154,12 @@ export class WakeSchedule {
     if (!group || group.lookAheadPauseMs === null) return;
     await this.tenant.reader(ref).read({ lanes: [], tailEntries: LOOK_AHEAD_ENTRIES });
     this.pump(ref);
-    if (this.tenant.askingSubscribers(group, this.tenant.nowMs()).size > 0) this.lookAhead(group);
+    if (this.isAsked(group)) this.lookAhead(group);
+  }
+
+  private isAsked(group: GroupState): boolean {
+    const nowMs = this.tenant.nowMs();
+    return [...group.subscribers.values()].some((one) => this.tenant.isAsking(group, one, nowMs));
   }
 
   /** What is due now, over all groups. Never throws: a failing group is reported and tried again. */
@@ -190,7 +196,7 @@ export class WakeSchedule {
     const group = await this.tenant.group(topic, name);
     if (!group) return;
     this.tenant.change(group, (nowMs) => releaseIdleLeases(group, nowMs));
-    if (group.index.dying.size > 0) await copyDeadLettersSoon(this.tenant, group.key);
+    if (group.lanes.hasDying) await copyDeadLettersSoon(this.tenant, group.key);
     if (group.checkpointAtMs !== null && group.checkpointAtMs <= this.tenant.nowMs())
       this.tenant.checkpoints.start(group.key);
     this.pump(group.key);

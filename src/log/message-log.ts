@@ -20,10 +20,17 @@ export interface MessageLog {
   /** Stores a batch, all or nothing. Publishing the same IDs again stores nothing. Makes the topic. */
   append(topic: string, messages: readonly NewMessage[]): Promise<AppendOutcome>;
 
-  /** Entries with an offset above `afterOffset`, and at or below `throughOffset` if given, in offset order. No bodies. */
+  /**
+   * Entries with an offset above `afterOffset`, and at or below `throughOffset` if given, in offset order. No bodies.
+   * Any scan that is asked for headers ends its page early where they come to MAX_SCAN_HEADERS_BYTES, and leaves out
+   * entries that are deleted while it runs: then a page may be empty and not at the end.
+   */
   scanTopic(topic: string, read: TopicRead): Promise<ScanPage>;
 
-  /** The same for single partitions, up to and including `throughOffset`. One page per read, in the same order. */
+  /**
+   * The same for single partitions, up to and including `throughOffset`. One page per read, in the same order. All
+   * pages of a call share the bytes of headers; one that comes when they are used up has one entry all the same.
+   */
   scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]>;
 
   /**
@@ -145,6 +152,8 @@ export interface TopicRead {
   /** Inclusive; absent: no end. */
   throughOffset?: number;
   maxEntries: number;
+  /** Entries come with their headers. Absent: false. */
+  withHeaders?: boolean;
 }
 
 /** What dispatch needs to know of a message. */
@@ -157,6 +166,8 @@ export interface Entry {
   /** Only this group gets it (a redriven message); null for all. */
   targetGroup: string | null;
   bodyBytes: number;
+  /** JSON object text; "" for none. Absent unless the read asked for headers. */
+  headers?: string;
 }
 
 export interface ScanPage {
@@ -172,6 +183,8 @@ export interface PartitionRead {
   afterOffset: number;
   throughOffset: number;
   maxEntries: number;
+  /** Absent: false. Reads of one call may differ in it. */
+  withHeaders?: boolean;
 }
 
 export interface PartitionPage {
@@ -191,6 +204,8 @@ export interface DueRead {
   /** Inclusive. */
   throughDueMs: number;
   maxEntries: number;
+  /** Absent: false. */
+  withHeaders?: boolean;
 }
 
 export interface DuePage {
@@ -316,3 +331,8 @@ export const MAX_CHECKPOINT_BYTES = 4096;
 export const MAX_DELETE_RANGE_ENTRIES = 1000;
 /** Largest page of any scan. */
 export const MAX_SCAN_ENTRIES = 1000;
+/**
+ * Headers in the answer to one scan, bytes of UTF-8: a page of the usual headers is bounded by its entries, one of the
+ * largest by memory.
+ */
+export const MAX_SCAN_HEADERS_BYTES = 1024 * 1024;

@@ -6,6 +6,7 @@ import { deadLetterCases } from "./dead-letter-cases.ts";
 import { deleteCases } from "./delete-cases.ts";
 import { dueCases } from "./due-cases.ts";
 import { emptyPartitionCases } from "./empty-partition-cases.ts";
+import { headersCases } from "./headers-cases.ts";
 import { progressCases } from "./progress-cases.ts";
 import { readCases } from "./read-cases.ts";
 import { resetCases } from "./reset-cases.ts";
@@ -38,6 +39,7 @@ export function messageLogSuite(name: string, makeLog: MakeLog): void {
     describe("append", () => appendCases(setup));
     describe("exact bytes (G12)", () => bytesCases(setup));
     describe("scans", () => scanCases(setup));
+    describe("scans with headers", () => headersCases(setup));
     describe("due messages", () => dueCases(setup));
     describe("reads for people", () => readCases(setup));
     describe("dead letters", () => deadLetterCases(setup));

@@ -46,10 +46,14 @@ async function useEverything(log: ObjectLog): Promise<void> {
   await log.append(TOPIC, [message("late", { delayMs: 9 })]);
   const { entries } = await log.scanTopic(TOPIC, ALL);
   const offset = at(entries, 0).offset;
-  await log.scanPartitions(TOPIC, [
-    { partitionKey: "k", afterOffset: 0, throughOffset: offset, maxEntries: 5 },
-  ]);
-  await log.scanDue(TOPIC, { after: { dueAtMs: 0, offset: 0 }, throughDueMs: 1, maxEntries: 5 });
+  for (const withHeaders of [false, true]) {
+    await log.scanTopic(TOPIC, { ...ALL, withHeaders });
+    await log.scanPartitions(TOPIC, [
+      { partitionKey: "k", afterOffset: 0, throughOffset: offset, maxEntries: 5, withHeaders },
+    ]);
+    const after = { dueAtMs: 0, offset: 0 };
+    await log.scanDue(TOPIC, { after, throughDueMs: 1, maxEntries: 5, withHeaders });
+  }
   await log.listPartitions(TOPIC, { afterKey: null, maxPartitions: 5 });
   await log.readMessages(TOPIC, [offset]);
   await log.findEntries(TOPIC, "m0", "k");
@@ -156,4 +160,30 @@ test("no statement but the read of messages and the copies names a body", async 
     /\bbody\b|queue_messages\.\*|SELECT \*.*queue_messages/.test(query),
   );
   expect(withBody).toEqual([expect.stringContaining("AS wanted CROSS JOIN queue_messages")]);
+});
+
+test("a scan reads headers only when it is asked to, and finds the same rows by the same index", async () => {
+  const clock = { nowMs: () => Date.UTC(2026, 0, 1) };
+  const inner = new NodeSql();
+  migrate(inner, clock, OBJECT_SCHEMA);
+  const scans: { withHeaders: boolean; query: string; plan: string[] }[] = [];
+  for (const withHeaders of [false, true]) {
+    const sql = new RecordingSql(inner);
+    const log = new ObjectLog("acme", sql, clock);
+    await log.scanTopic(TOPIC, { ...ALL, withHeaders });
+    await log.scanPartitions(TOPIC, [{ ...ALL, partitionKey: "k", throughOffset: 9, withHeaders }]);
+    await log.scanDue(TOPIC, {
+      after: { dueAtMs: 0, offset: 0 },
+      throughDueMs: 9,
+      maxEntries: 5,
+      withHeaders,
+    });
+    for (const [query, params] of sql.statements) {
+      if (query.startsWith("SELECT due_at_ms")) continue;
+      scans.push({ withHeaders, query, plan: planOf(inner, query, params) });
+    }
+  }
+  expect(scans).toHaveLength(6);
+  for (const { withHeaders, query } of scans) expect(query.includes("headers"), query).toBe(withHeaders);
+  expect(scans.slice(3).map(({ plan }) => plan)).toEqual(scans.slice(0, 3).map(({ plan }) => plan));
 });

@@ -53,6 +53,6 @@ test("a delivery from before it was kept is out since a time that is not known; 
   const [row] = table.load(key);
   expect(row?.exception).toMatchObject({ offset: 7, state: "inFlight", atMs: 900 });
   expect(row?.exception).not.toHaveProperty("deliveredAtMs");
-  if (row) table.save(key, "k", { ...row.exception, deliveredAtMs: 800 });
+  if (row) table.save(key, { partitionKey: "k", routeId: 0 }, { ...row.exception, deliveredAtMs: 800 });
   expect(table.load(key)[0]?.exception.deliveredAtMs).toBe(800);
 });

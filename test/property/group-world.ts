@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { arrivedException, Lane } from "../../src/core/lane.ts";
+import { arrivedException } from "../../src/core/exceptions.ts";
+import { Lane } from "../../src/core/lane.ts";
 import { LaneIndex } from "../../src/core/lane-index.ts";
 import { type WalkRules, walk } from "../../src/core/walk.ts";
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { arrivedException, type Exception, Lane, type LaneEntry, type Lease } from "../../src/core/lane.ts";
+import { arrivedException } from "../../src/core/exceptions.ts";
+import { type Exception, Lane, type LaneEntry, type Lease } from "../../src/core/lane.ts";
 import { type WalkRules, walk } from "../../src/core/walk.ts";
 
 /**

@@ -91,16 +91,18 @@ function figures(progress: GroupState["progress"]): unknown {
 }
 
 function laneDifference(group: GroupState, fresh: GroupState): string | null {
-  for (const key of new Set([...group.index.lanes.keys(), ...fresh.index.lanes.keys()])) {
-    const mine = viewOf(group.lane(key));
-    const saved = viewOf(fresh.lane(key));
-    if (!same(mine, saved)) return `lane ${key} is ${text(mine)}, rows say ${text(saved)}`;
+  for (const { partitionKey, routeId } of [...group.lanes.lanes(), ...fresh.lanes.lanes()]) {
+    const mine = viewOf(group.lane(partitionKey, routeId));
+    const saved = viewOf(fresh.lane(partitionKey, routeId));
+    if (!same(mine, saved)) {
+      return `lane ${partitionKey} of ${routeId} is ${text(mine)}, rows say ${text(saved)}`;
+    }
   }
-  if (group.index.exceptionCount !== fresh.index.exceptionCount) {
-    return `${group.index.exceptionCount} exceptions are counted, rows hold ${fresh.index.exceptionCount}`;
+  if (group.lanes.exceptionCount !== fresh.lanes.exceptionCount) {
+    return `${group.lanes.exceptionCount} exceptions are counted, rows hold ${fresh.lanes.exceptionCount}`;
   }
-  if (group.index.dying.size !== fresh.index.dying.size) {
-    return `${group.index.dying.size} lanes have dead letters to copy, by the rows ${fresh.index.dying.size}`;
+  if ([...group.lanes.dying()].length !== [...fresh.lanes.dying()].length) {
+    return `${[...group.lanes.dying()].length} lanes have dead letters to copy, by the rows ${[...fresh.lanes.dying()].length}`;
   }
   return null;
 }

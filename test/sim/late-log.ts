@@ -1,4 +1,5 @@
 import { assert } from "../../src/core/assert.ts";
+import { HeadersBudget } from "../../src/core/headers-budget.ts";
 import { MAX_BATCH_MESSAGES, MAX_EXACT_COUNT } from "../../src/core/limits.ts";
 import { deadLetterTopicOf, type TopicSettings } from "../../src/core/settings.ts";
 import {
@@ -12,6 +13,7 @@ import {
   MAX_CHECKPOINT_BYTES,
   MAX_DELETE_RANGE_ENTRIES,
   MAX_SCAN_ENTRIES,
+  MAX_SCAN_HEADERS_BYTES,
   type MessageLog,
   type NewMessage,
   type OffsetRange,
@@ -32,8 +34,8 @@ import type { LateDatabase } from "./late-database.ts";
 import {
   compareDue,
   deadLetterOf,
-  entryOf,
   firstPlaces,
+  pageOf,
   published,
   publishedRows,
   redrivenOf,
@@ -125,16 +127,17 @@ export class LateLog implements MessageLog {
     assertPage(read.maxEntries);
     const { nowMs } = this.database.clock.read();
     const found = this.table(topic).between(read.afterOffset, read.throughOffset ?? Number.MAX_SAFE_INTEGER);
-    return { ...pageOf(found.map(entryOf), read.maxEntries), nowMs };
+    return { ...pageOf(found, read, new HeadersBudget(MAX_SCAN_HEADERS_BYTES)), nowMs };
   }
 
   async scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]> {
     assert(reads.length <= MAX_SCAN_ENTRIES, "too many partitions in one read");
+    const budget = new HeadersBudget(MAX_SCAN_HEADERS_BYTES);
     return reads.map((read) => {
       assertPage(read.maxEntries);
       const found = this.table(topic).between(read.afterOffset, read.throughOffset);
       const own = found.filter(({ partitionKey }) => partitionKey === read.partitionKey);
-      return pageOf(own.map(entryOf), read.maxEntries);
+      return pageOf(own, read, budget);
     });
   }
 
@@ -144,7 +147,7 @@ export class LateLog implements MessageLog {
       .rows.filter((row) => row.delayed && compareDue(row, read.after) > 0)
       .sort(compareDue);
     const due = waiting.filter(({ dueAtMs }) => dueAtMs <= read.throughDueMs);
-    const page = pageOf(due.map(entryOf), read.maxEntries);
+    const page = pageOf(due, read, new HeadersBudget(MAX_SCAN_HEADERS_BYTES));
     return { ...page, nextDueAtMs: waiting[page.entries.length]?.dueAtMs ?? null };
   }
 
@@ -343,8 +346,4 @@ export class LateLog implements MessageLog {
 
 function assertPage(maxEntries: number): void {
   assert(maxEntries >= 1 && maxEntries <= MAX_SCAN_ENTRIES, "page size out of bounds");
-}
-
-function pageOf<T>(found: readonly T[], maxEntries: number): { entries: T[]; reachedEnd: boolean } {
-  return { entries: found.slice(0, maxEntries), reachedEnd: found.length <= maxEntries };
 }

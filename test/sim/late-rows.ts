@@ -1,3 +1,4 @@
+import type { HeadersBudget } from "../../src/core/headers-budget.ts";
 import type {
   DeadLetterCopy,
   DuePosition,
@@ -72,9 +73,26 @@ function movedOf(row: StoredMessage, at: ClockReading, place: number): StoredMes
   return { ...row, offset: at.micros + place, publishedAtMs: nowMs, dueAtMs: nowMs, delayed: false };
 }
 
-export function entryOf(row: StoredMessage): Entry {
+function entryOf(row: StoredMessage): Entry {
   const { offset, partitionKey, dueAtMs, delayed, targetGroup, bodyBytes } = row;
   return { offset, partitionKey, dueAtMs, delayed, targetGroup, bodyBytes };
+}
+
+/** `found` is all that there is for the page. */
+export function pageOf(
+  found: readonly StoredMessage[],
+  { maxEntries, withHeaders }: { maxEntries: number; withHeaders?: boolean },
+  budget: HeadersBudget,
+): { entries: Entry[]; reachedEnd: boolean } {
+  const entries: Entry[] = [];
+  for (const row of found) {
+    const isFull = entries.length === maxEntries;
+    if (isFull || (withHeaders && !budget.takes(Buffer.byteLength(row.headers), entries.length === 0))) {
+      return { entries, reachedEnd: false };
+    }
+    entries.push(withHeaders ? { ...entryOf(row), headers: row.headers } : entryOf(row));
+  }
+  return { entries, reachedEnd: true };
 }
 
 export function storedEntryOf({ body: _body, ...entry }: StoredMessage): StoredEntry {

@@ -102,14 +102,14 @@ async function tendGroup(tenant: Tenant, group: GroupState): Promise<number> {
     releaseIdleLeases(group, nowMs);
     return leasedCount(group);
   });
-  if (group.index.dying.size > 0) await copyDeadLetters(tenant, group.key);
+  if (group.lanes.hasDying) await copyDeadLetters(tenant, group.key);
   if (before > after) tenant.wake.pump(group.key);
   return before - after;
 }
 
 function leasedCount(group: GroupState): number {
   let count = 0;
-  for (const name of group.subscribers.keys()) count += group.index.leasedBy(name).size;
+  for (const name of group.subscribers.keys()) count += group.lanes.leasedBy(name).length;
   return count;
 }
 
@@ -118,7 +118,7 @@ async function isQuiet(tenant: Tenant, topics: readonly string[]): Promise<boole
   if (tenant.waiters.count > 0) return false;
   for (const topic of topics) {
     for (const group of await groupsOf(tenant, topic)) {
-      if (group.index.lanes.size > 0 || group.subscribers.size > 0) return false;
+      if (group.lanes.size > 0 || group.subscribers.size > 0) return false;
     }
   }
   return true;

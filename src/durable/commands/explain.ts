@@ -1,6 +1,7 @@
 import type { Surroundings } from "../../core/explain.ts";
 import type { Ended } from "../../core/explain-summary.ts";
-import { isUnread } from "../../core/unsettled.ts";
+import { APPLICATION, type Lane } from "../../core/lane.ts";
+import { isUnread, laneHolding } from "../../core/unsettled.ts";
 import { type DeadLetterInfo, MAX_SCAN_ENTRIES, type StoredEntry } from "../../log/message-log.ts";
 import type { ExplainInput, Explanation, GroupRef, WaitingLanesReply } from "../../protocol/tenant-calls.ts";
 import { surroundingsOf } from "../explain-around.ts";
@@ -27,16 +28,16 @@ export async function explain(tenant: Tenant, input: ExplainInput): Promise<Expl
   });
   const group = await tenant.groupOrFail(input.topic, input.group);
   const found = tenant.change(group, (nowMs) => {
-    const lane = group.lane(input.partitionKey) ?? null;
     const known = looked.failure
-      ? foundInLane(lane, input.offset)
+      ? foundInLane(group.lanes.lanesOf(input.partitionKey), input.offset)
       : chooseEntry(viewOfGroup(group, resets), looked.entries);
     if (known?.kind !== "unsettled") return known;
-    const around = surroundingsOf(tenant, group, logRetryAtMs, nowMs);
+    const { routeId, lane } = partyOf(group, known, looked.entries);
+    const around = surroundingsOf(tenant, group, routeId, logRetryAtMs, nowMs);
     return {
       kind: "explained" as const,
       named: known.named,
-      decided: decide(group, known.subject, lane, around),
+      decided: decide(group, known.subject, { lane, routeId }, around),
     };
   });
   if (found?.kind === "explained") {
@@ -60,14 +61,19 @@ export async function waitingLanes(
 ): Promise<WaitingLanesReply> {
   const before = await tenant.groupOrFail(input.topic, input.group);
   const logRetryAtMs = await readOn(tenant, input, {
-    lanes: unknownLanes(before.index.lanes.values(), input.limit),
+    lanes: unknownLanes(before.lanes.lanes(), input.limit),
     tailEntries: 0,
   });
   const group = await tenant.groupOrFail(input.topic, input.group);
   return tenant.change(group, (nowMs) => {
-    const around = surroundingsOf(tenant, group, logRetryAtMs, nowMs);
-    const { waiting, more } = waitingIn(group.index.lanes.values(), around, input.limit);
-    return { lanes: waiting.map((one) => waitingView(group, one, around)), more };
+    const lanes: WaitingLanesReply["lanes"] = [];
+    for (const [routeId, index] of group.lanes.entries()) {
+      const around = surroundingsOf(tenant, group, routeId, logRetryAtMs, nowMs);
+      const found = waitingIn(index.lanes.values(), around, input.limit - lanes.length);
+      lanes.push(...found.waiting.map((one) => waitingView(group, one, around)));
+      if (found.more) return { lanes, more: true };
+    }
+    return { lanes, more: false };
   });
 }
 
@@ -81,8 +87,26 @@ function waitingView(
     ? { offset: first.offset, dueAtMs: first.dueAtMs }
     : { offset: null, dueAtMs: null };
   const named = { id: null, partitionKey, publishedAtMs: null, ...known };
-  const explanation = explanationOf(group, named, decide(group, first, lane, around), null);
+  const explanation = explanationOf(
+    group,
+    named,
+    decide(group, first, { lane, routeId: lane.routeId }, around),
+    null,
+  );
   return { partitionKey, unsettled: heldCount(lane), explanation };
+}
+
+/** Whose the message is: the lane's that has it, else whoever the routes say. */
+function partyOf(
+  group: GroupState,
+  { named, subject }: Extract<Found, { kind: "unsettled" }>,
+  entries: readonly StoredEntry[],
+): { routeId: number; lane: Lane | null } {
+  const holding = laneHolding(viewOfGroup(group, undefined), named.partitionKey, subject.offset);
+  if (holding) return { routeId: holding.routeId, lane: holding };
+  const entry = entries.find(({ offset }) => offset === subject.offset);
+  const routeId = entry ? group.routes.ownerOf(entry) : APPLICATION;
+  return { routeId, lane: group.lane(named.partitionKey, routeId) ?? null };
 }
 
 /** What the log calls the message at this offset; null: it has none there, or cannot be read. */
@@ -124,11 +148,12 @@ async function readFor(
   entries: readonly StoredEntry[],
 ): Promise<number | null> {
   const group = await tenant.groupOrFail(ref.topic, ref.group);
-  const lane = group.lane(ref.partitionKey);
-  const isBehind = lane !== undefined && entries.some(({ offset }) => isUnread(lane, offset));
+  const behind = group.lanes
+    .lanesOf(ref.partitionKey)
+    .filter((lane) => lane.pending.length > 0 || entries.some(({ offset }) => isUnread(lane, offset)));
   const isAhead = entries.some(({ offset }) => offset > group.progress.scanOffset);
   return readOn(tenant, ref, {
-    lanes: isBehind ? [lane] : [],
+    lanes: behind,
     tailEntries: isAhead ? MAX_SCAN_ENTRIES : 0,
   });
 }

@@ -23,7 +23,7 @@ export async function leases(
 
 function leasesOf(group: GroupState): LeaseView[] {
   const held: LeaseView[] = [];
-  for (const { partitionKey, lease } of group.index.lanes.values()) {
+  for (const { partitionKey, lease } of group.lanes.lanes()) {
     if (!lease) continue;
     const { subscriber, epoch, acquiredAtMs } = lease;
     // A lease lives by its subscriber's heartbeats.
@@ -47,11 +47,12 @@ export async function releaseLease(
 ): Promise<null> {
   const group = await tenant.groupOrFail(input.topic, input.group);
   const released = tenant.change(group, (nowMs) => {
-    const lane = group.lane(input.partitionKey);
-    if (!lane?.lease) return false;
-    lane.setLease(null);
-    group.touch(lane, nowMs);
-    return true;
+    const leased = group.lanes.lanesOf(input.partitionKey).filter(({ lease }) => lease !== null);
+    for (const lane of leased) {
+      lane.setLease(null);
+      group.touch(lane, nowMs);
+    }
+    return leased.length > 0;
   });
   if (!released) fail("not-found", `nobody holds this partition in group ${input.group}`);
   tenant.wake.pump(input);

@@ -1,3 +1,4 @@
+import { APPLICATION } from "../../core/lane.ts";
 import { MAX_PARTITIONS_SHOWN } from "../../core/limits.ts";
 import { shares } from "../../core/share.ts";
 import type { GroupRef, SubscribersReply } from "../../protocol/tenant-calls.ts";
@@ -11,16 +12,19 @@ const MAX_PARTITIONS_IN_ALL = 10_000;
 
 /**
  * Live subscribers in order of their names, from memory: nothing is read from the log. The dead are reaped first, as
- * dispatch would. Where there are more than a hundred of them, fewer partitions of each are shown.
+ * dispatch would. The share and the lanes beside it are the application's. Where there are more than a hundred of them, fewer partitions of each are shown.
  */
 export async function subscribers(tenant: Tenant, input: GroupRef): Promise<SubscribersReply> {
   const group = await tenant.groupOrFail(input.topic, input.group);
   return tenant.change(group, (nowMs) => {
-    const asking = tenant.askingSubscribers(group, nowMs);
+    const parties = [APPLICATION, ...group.routes.all().map(({ routeId }) => routeId)];
+    const asking = new Set(
+      parties.flatMap((routeId) => [...tenant.askingSubscribers(group, nowMs, routeId)]),
+    );
     const live = [...group.subscribers.values()].sort((a, b) => (a.subscriber < b.subscriber ? -1 : 1));
     const fitting = Math.floor(MAX_PARTITIONS_IN_ALL / Math.max(1, live.length));
     const maxPartitions = Math.min(MAX_PARTITIONS_SHOWN, Math.max(1, fitting));
-    const input = group.shareInput(asking);
+    const input = group.shareInput(tenant.askingSubscribers(group, nowMs, APPLICATION), APPLICATION);
     let held = 0;
     for (const lanes of input.heldLanes.values()) held += lanes;
     return {
@@ -34,22 +38,30 @@ export async function subscribers(tenant: Tenant, input: GroupRef): Promise<Subs
 
 function viewOf(
   group: GroupState,
-  { subscriber, beatAtMs, expiresAtMs }: Subscriber,
+  { subscriber, beatAtMs, expiresAtMs, routeId }: Subscriber,
   asking: boolean,
   maxPartitions: number,
   nowMs: number,
 ): SubscribersReply["subscribers"][number] {
+  const route = group.routes.byId(routeId)?.route;
   const { partitions, partitionsHeld } = heldPartitions(group, subscriber);
   const { inFlight, sinceMs } = underWayOf(group, subscriber, nowMs);
   return {
     subscriber,
+    ...(route === undefined ? {} : { route }),
     asking,
     lanes: partitionsHeld,
-    busyLanes: group.index.busyOf(subscriber).size,
+    busyLanes: busyLanesOf(group, subscriber),
     inFlight,
     oldestDeliveryAt: sinceMs,
     partitions: partitions.slice(0, maxPartitions).sort(),
     lastSeenAt: beatAtMs,
     expiresAt: expiresAtMs,
   };
+}
+
+function busyLanesOf({ lanes }: GroupState, subscriber: string): number {
+  let count = 0;
+  for (const index of lanes.indexes()) count += index.busyOf(subscriber).size;
+  return count;
 }

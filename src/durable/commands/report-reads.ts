@@ -20,7 +20,7 @@ export async function reportReads(tenant: Tenant, input: ReportReadsInput): Prom
   if (unreadable.length > 0) refuseUnreadable(tenant, group, named(unreadable));
   if (unreachable.length > 0)
     tenant.change(group, (nowMs) => giveBackDeliveries(group, named(unreachable), nowMs));
-  if (group.index.dying.size > 0) await copyDeadLettersSoon(tenant, group.key);
+  if (group.lanes.hasDying) await copyDeadLettersSoon(tenant, group.key);
   tenant.wake.pump(input);
   return null;
 }

@@ -1,4 +1,5 @@
 import { fail } from "../../core/failure.ts";
+import { APPLICATION } from "../../core/lane.ts";
 import type { GroupRef } from "../../protocol/tenant-calls.ts";
 import type { GroupState } from "../group-state.ts";
 import type { Tenant } from "../tenant.ts";
@@ -48,12 +49,14 @@ function adopt(
 ): void {
   tenant.change(group, (nowMs) => {
     const { scanOffset } = group.progress;
-    const lane = group.laneOrNew(reset.partitionKey, scanOffset);
-    // Back: the lane reads by itself up to the scan. Ahead: it waits until the scan has passed.
-    lane.reset(reset.ackedOffset, reset.ackedOffset !== scanOffset);
     group.progress.resetEpoch = reset.resetEpoch;
     group.touchProgress();
-    group.touch(lane, nowMs);
+    for (const routeId of [APPLICATION, ...group.routes.all().map((route) => route.routeId)]) {
+      const lane = group.laneOrNew(reset.partitionKey, scanOffset, routeId);
+      // Back: the lane reads by itself up to the scan. Ahead: it waits until the scan has passed.
+      lane.reset(reset.ackedOffset, reset.ackedOffset !== scanOffset);
+      group.touch(lane, nowMs);
+    }
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Holder, Lane } from "../../core/lane.ts";
 import { MAX_REASON_CHARS, MAX_SUBSCRIBERS_PER_GROUP } from "../../core/limits.ts";
 import { backoffMs, LAPSED_REASON } from "../../core/retry.ts";
+import { isInLane } from "../../core/unsettled.ts";
 import { parseReceipt, type Receipt } from "../../protocol/receipts.ts";
 import type { SettleInput, Settlement, SettleResult } from "../../protocol/tenant-calls.ts";
 import { beat, decideFailed } from "../care.ts";
@@ -29,7 +30,7 @@ export async function settle(tenant: Tenant, input: SettleInput): Promise<Settle
     for (const lane of touched) group.touch(lane, nowMs);
     return settled;
   });
-  if (group.index.dying.size > 0 && results.some(({ deadLettered }) => deadLettered)) {
+  if (group.lanes.hasDying && results.some(({ deadLettered }) => deadLettered)) {
     await copyDeadLettersSoon(tenant, input);
   }
   tenant.wake.pump(input);
@@ -46,7 +47,7 @@ function settleOne(
   const parsed = parseReceipt(receipt, group.key);
   if (!parsed) return { receipt, status: "invalid" };
   if (parsed.generation !== group.record.generation) return { receipt, status: "stale" };
-  const lane = group.lane(parsed.partitionKey);
+  const lane = group.lanes.holding(parsed.partitionKey, parsed.offset);
   const holder = lane?.holderOf(parsed.offset);
   if (!lane || !holder || holder.nonce !== parsed.nonce)
     return { receipt, status: endedAs(group, lane, parsed) };
@@ -61,6 +62,9 @@ function endedAs(group: GroupState, lane: Lane | undefined, receipt: Receipt): "
   // What is not known may come yet, and so may what was there before this object: it cannot have been settled here.
   if (receipt.offset > scanOffset || receipt.offset <= recoverThrough) return "stale";
   if (!group.known.has(receipt.offset)) return "stale";
+  const lanes = group.lanes.lanesOf(receipt.partitionKey);
+  // Another lane of the partition may have walked further: whose the message was is not known any more.
+  if (lanes.length > 1) return lanes.some((one) => isInLane(one, receipt.offset)) ? "stale" : "settled";
   if (!lane) return "settled";
   if (receipt.offset > lane.walkedOffset) return "stale";
   return lane.isSettledBelow(receipt.offset) ? "settled" : "stale";
@@ -77,14 +81,15 @@ function applySettlement(
 ): boolean {
   const { settings } = group.record;
   const { bodyBytes, dueAtMs } = holder;
-  const waiting = { offset, bodyBytes, dueAtMs, nonce: "", subscriber: "", epoch: 0 };
+  const { sortedBy } = holder;
+  const waiting = { offset, bodyBytes, dueAtMs, nonce: "", subscriber: "", epoch: 0, sortedBy };
   switch (settlement.action) {
     case "ack":
       lane.settle(offset);
       return false;
     case "nack": {
       const reason = cut(settlement.reason) || holder.reason;
-      const { maxAttempts } = group.activeRules(nowMs);
+      const { maxAttempts } = group.activeRules(nowMs, lane.routeId);
       if (maxAttempts !== null && holder.attempt >= maxAttempts) {
         return decideFailed(group, lane, { offset, ...holder }, reason || LAPSED_REASON, nowMs);
       }
@@ -124,6 +129,7 @@ function applySettlement(
         epoch,
         reason,
         deliveredAtMs,
+        sortedBy,
       });
       return false;
     }

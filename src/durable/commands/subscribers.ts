@@ -42,7 +42,7 @@ export async function leave(tenant: Tenant, input: SubscriberRef): Promise<null>
 /** Every delivery of the subscriber that nothing has ended, lapsed ones included. */
 function deliveriesOf(group: GroupState, subscriber: string): NamedDelivery[] {
   const named: NamedDelivery[] = [];
-  for (const { partitionKey, runs, exceptions } of group.index.lanes.values()) {
+  for (const { partitionKey, runs, exceptions } of group.lanes.lanes()) {
     for (const run of runs) {
       if (run.subscriber !== subscriber) continue;
       for (const { offset } of run.messages) named.push({ partitionKey, offset, nonce: run.nonce });

@@ -1,5 +1,6 @@
 import { HINT_LINGER_MS, LOOK_AHEAD_NOW_ENTRIES, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
+import { APPLICATION } from "../../core/lane.ts";
 import {
   ASKING_GRACE_MS,
   MAX_REPLY_BYTES,
@@ -20,6 +21,7 @@ import { type Granted, grant } from "../grant.ts";
 import { isReadDue, type ReadRequest } from "../group-reader.ts";
 import type { GroupState } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
+import { attach } from "../route-life.ts";
 import type { Tenant } from "../tenant.ts";
 import { hasEnded, NOTHING } from "../waiters.ts";
 import { giveBack } from "./subscribers.ts";
@@ -116,7 +118,11 @@ async function hasReadBefore(tenant: Tenant, ref: { topic: string; group: string
 async function mayGetSomething(tenant: Tenant, input: TakeInput): Promise<boolean> {
   const group = await tenant.group(input.topic, input.group);
   if (!group || group.lookAheadPauseMs !== null) return true;
-  return group.index.readyFree.size > 0 || group.index.readyOf(input.subscriber).size > 0;
+  const routeId = routeOf(group, input);
+  // One whose route has ended is told by its try.
+  if (routeId === null || group.lanes.application.unsorted.size > 0) return true;
+  const index = group.lanes.of(routeId);
+  return index.readyFree.size > 0 || index.readyOf(input.subscriber).size > 0;
 }
 
 async function returnReply(tenant: Tenant, input: TakeInput, reply: TakeReply): Promise<void> {
@@ -135,7 +141,14 @@ interface Try {
   wanted: () => boolean;
 }
 
+/** null: there is no such route, or no more. */
+function routeOf(group: GroupState, { route }: TakeInput): number | null {
+  if (route === undefined) return APPLICATION;
+  return group.routes.byName(route)?.routeId ?? null;
+}
+
 type Step =
+  | { kind: "noRoute" }
   | { kind: "done"; granted: Granted[] }
   /** `isEmptyHanded`: nothing could be granted without the read. */
   | { kind: "read"; request: ReadRequest; isEmptyHanded: boolean };
@@ -151,6 +164,7 @@ async function tryTake(
     if (!wanted()) return { reply: null, error: null };
     const group = await tenant.groupOrFail(input.topic, input.group);
     const step = tenant.change(group, (nowMs) => takeStep(tenant, group, input, nowMs, haveRead, round));
+    if (step.kind === "noRoute") failWithoutRoute(input);
     if (step.kind === "done") {
       tenant.wake.lookAhead(group);
       if (step.granted.length === 0) return { reply: null, error: null };
@@ -192,27 +206,32 @@ function takeStep(
   haveRead: boolean,
   round: number,
 ): Step {
+  const routeId = routeOf(group, input);
+  if (routeId === null) return { kind: "noRoute" };
   beat(group, input.subscriber, nowMs);
+  attach(group, input.subscriber, routeId, nowMs);
+  const index = group.lanes.of(routeId);
   const subscriber = group.subscribers.get(input.subscriber);
   if (subscriber) {
     subscriber.askingUntilMs = nowMs + ASKING_GRACE_MS;
     group.askingEnds.set(input.subscriber, subscriber.askingUntilMs);
   }
   if (group.record.settings.paused) return { kind: "done", granted: [] };
-  const plan = planFor(tenant, group, input, nowMs);
+  const plan = planFor(tenant, group, input, routeId, nowMs);
   const missing = input.maxMessages - plan.total;
-  const nothingToRead = haveRead && group.atTail && plan.unread.length === 0;
+  const isSorted = group.lanes.application.unsorted.size === 0;
+  const nothingToRead = haveRead && group.atTail && plan.unread.length === 0 && isSorted;
   if (missing > 0 && !plan.full && !nothingToRead && round < MAX_READ_ROUNDS) {
     // Each further round reads more at once, so that a long backlog of stuck lanes is passed quickly.
     const tailEntries = Math.max(
-      group.hasFewLanes ? LOOK_AHEAD_NOW_ENTRIES : 0,
+      group.hasFewLanes(index) ? LOOK_AHEAD_NOW_ENTRIES : 0,
       missing * 2 ** Math.min(round, 6),
     );
     const isEmptyHanded = plan.total === 0 && plan.unread.length === 0;
     return { kind: "read", request: { lanes: plan.unread, tailEntries }, isEmptyHanded };
   }
   // Enough, but of few lanes: one look at what comes behind them before they get everything.
-  if (missing === 0 && round === 0 && group.hasFewLanes && plan.takes.length < input.maxMessages) {
+  if (missing === 0 && round === 0 && group.hasFewLanes(index) && plan.takes.length < input.maxMessages) {
     return {
       kind: "read",
       request: { lanes: [], tailEntries: LOOK_AHEAD_NOW_ENTRIES },
@@ -230,10 +249,24 @@ function takeStep(
   return { kind: "done", granted };
 }
 
+function failWithoutRoute({ topic, group, route }: TakeInput): never {
+  fail(
+    "not-found",
+    `group ${group} of topic ${topic} has no route ${route}: it has ended, or was never started`,
+  );
+}
+
 /** Remembers since when lanes drain. */
-function noteDraining(group: GroupState, { freed, draining }: HandOvers, nowMs: number): void {
+function noteDraining(
+  group: GroupState,
+  routeId: number,
+  { freed, draining }: HandOvers,
+  nowMs: number,
+): void {
   const { drainingSince } = group;
-  for (const lane of drainingSince.keys()) if (!draining.has(lane)) drainingSince.delete(lane);
+  for (const lane of drainingSince.keys()) {
+    if (lane.routeId === routeId && !draining.has(lane)) drainingSince.delete(lane);
+  }
   if (group.record.settings.maxInFlightPerPartition === 1) return;
   for (const lane of draining) {
     const sinceMs = drainingSince.get(lane);
@@ -244,20 +277,27 @@ function noteDraining(group: GroupState, { freed, draining }: HandOvers, nowMs: 
 }
 
 /** Frees what others must give up, then plans. */
-function planFor(tenant: Tenant, group: GroupState, input: TakeInput, nowMs: number): TakePlan {
-  const rules = dispatchRules(group.index, group.activeRules(nowMs));
-  const asking = tenant.askingSubscribers(group, nowMs);
+function planFor(
+  tenant: Tenant,
+  group: GroupState,
+  input: TakeInput,
+  routeId: number,
+  nowMs: number,
+): TakePlan {
+  const index = group.lanes.of(routeId);
+  const rules = dispatchRules(group.lanes, group.activeRules(nowMs, routeId));
+  const asking = tenant.askingSubscribers(group, nowMs, routeId);
   asking.add(input.subscriber);
   const { leaseDurationMs } = group.record.settings;
   const drain = { sinceMs: group.drainingSince, leaseDurationMs };
-  const handOvers = planHandOvers(group.index, group.shareInput(asking), rules, drain);
-  noteDraining(group, handOvers, nowMs);
+  const handOvers = planHandOvers(index, group.shareInput(asking, routeId), rules, drain);
+  noteDraining(group, routeId, handOvers, nowMs);
   for (const lane of handOvers.freed) {
     lane.setLease(null);
     group.touch(lane, nowMs);
   }
   const asker = { subscriber: input.subscriber, maxMessages: input.maxMessages, maxBytes: MAX_REPLY_BYTES };
-  return planTake(group.index, asker, group.shareInput(asking), handOvers.draining, rules);
+  return planTake(index, asker, group.shareInput(asking, routeId), handOvers.draining, rules);
 }
 
 async function held(

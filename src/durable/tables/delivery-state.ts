@@ -11,10 +11,10 @@ export class DeliveryStateTable {
   }
 
   /** Ascending by partition key and offset. */
-  load(key: GroupKey): { partitionKey: string; exception: Exception }[] {
+  load(key: GroupKey): { partitionKey: string; routeId: number; exception: Exception }[] {
     const rows = this.sql.all(
       `SELECT partition_key, message_offset, state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms,
-         delivered_at_ms
+         delivered_at_ms, route_id, sorted_by
        FROM queue_delivery_state WHERE tenant = ? AND topic = ? AND group_name = ?
        ORDER BY partition_key, message_offset`,
       key.tenant,
@@ -23,6 +23,7 @@ export class DeliveryStateTable {
     );
     return rows.map((row) => ({
       partitionKey: String(row.partition_key),
+      routeId: Number(row.route_id),
       exception: {
         offset: Number(row.message_offset),
         state: String(row.state) as ExceptionState,
@@ -35,15 +36,20 @@ export class DeliveryStateTable {
         bodyBytes: Number(row.body_bytes),
         dueAtMs: Number(row.due_at_ms),
         ...deliveredAt(Number(row.delivered_at_ms)),
+        ...(Number(row.sorted_by) === 0 ? {} : { sortedBy: Number(row.sorted_by) }),
       },
     }));
   }
 
-  save(key: GroupKey, partitionKey: string, exception: Exception): void {
+  save(
+    key: GroupKey,
+    { partitionKey, routeId }: { partitionKey: string; routeId: number },
+    exception: Exception,
+  ): void {
     this.sql.run(
       `INSERT OR REPLACE INTO queue_delivery_state (tenant, topic, group_name, partition_key, message_offset,
-         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms, delivered_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         state, attempt, at_ms, nonce, subscriber, epoch, reason, body_bytes, due_at_ms, delivered_at_ms, route_id, sorted_by)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
@@ -59,18 +65,26 @@ export class DeliveryStateTable {
       exception.bodyBytes,
       exception.dueAtMs,
       exception.deliveredAtMs ?? 0,
+      routeId,
+      exception.sortedBy ?? 0,
     );
   }
 
-  remove(key: GroupKey, partitionKey: string, offset: number): void {
+  /** Only as long as it is this lane's: it may have gone to another one of the partition. */
+  remove(
+    key: GroupKey,
+    { partitionKey, routeId }: { partitionKey: string; routeId: number },
+    offset: number,
+  ): void {
     this.sql.run(
       `DELETE FROM queue_delivery_state
-       WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ? AND message_offset = ?`,
+       WHERE tenant = ? AND topic = ? AND group_name = ? AND partition_key = ? AND message_offset = ? AND route_id = ?`,
       key.tenant,
       key.topic,
       key.group,
       partitionKey,
       offset,
+      routeId,
     );
   }
 

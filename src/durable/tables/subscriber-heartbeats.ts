@@ -5,6 +5,8 @@ export interface Heartbeat {
   subscriber: string;
   beatAtMs: number;
   expiresAtMs: number;
+  /** The route that it is attached to; 0: none. */
+  routeId: number;
 }
 
 /** Live subscribers. */
@@ -17,7 +19,7 @@ export class SubscriberHeartbeatsTable {
 
   load(key: GroupKey): Heartbeat[] {
     const rows = this.sql.all(
-      `SELECT subscriber, beat_at_ms, expires_at_ms FROM queue_subscriber_heartbeats
+      `SELECT subscriber, beat_at_ms, expires_at_ms, route_id FROM queue_subscriber_heartbeats
        WHERE tenant = ? AND topic = ? AND group_name = ?`,
       key.tenant,
       key.topic,
@@ -27,19 +29,21 @@ export class SubscriberHeartbeatsTable {
       subscriber: String(row.subscriber),
       beatAtMs: Number(row.beat_at_ms),
       expiresAtMs: Number(row.expires_at_ms),
+      routeId: Number(row.route_id),
     }));
   }
 
   save(key: GroupKey, beat: Heartbeat): void {
     this.sql.run(
       `INSERT OR REPLACE INTO queue_subscriber_heartbeats
-         (tenant, topic, group_name, subscriber, beat_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?)`,
+         (tenant, topic, group_name, subscriber, beat_at_ms, expires_at_ms, route_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
       key.tenant,
       key.topic,
       key.group,
       beat.subscriber,
       beat.beatAtMs,
       beat.expiresAtMs,
+      beat.routeId,
     );
   }
 

@@ -4,6 +4,7 @@ import type { GroupKey } from "./group-key.ts";
 import { GroupProgressTable } from "./group-progress.ts";
 import { KnownOffsetsTable } from "./known-offsets.ts";
 import { PartitionLeasesTable } from "./partition-leases.ts";
+import { RoutesTable } from "./routes.ts";
 import { SubscriberHeartbeatsTable } from "./subscriber-heartbeats.ts";
 
 /** The object's own tables. The log's tables belong to the log. */
@@ -13,6 +14,7 @@ export class Tables {
   readonly heartbeats: SubscriberHeartbeatsTable;
   readonly groupProgress: GroupProgressTable;
   readonly knownOffsets: KnownOffsetsTable;
+  readonly routes: RoutesTable;
 
   constructor(sql: Sql) {
     this.deliveryState = new DeliveryStateTable(sql);
@@ -20,6 +22,7 @@ export class Tables {
     this.heartbeats = new SubscriberHeartbeatsTable(sql);
     this.groupProgress = new GroupProgressTable(sql);
     this.knownOffsets = new KnownOffsetsTable(sql);
+    this.routes = new RoutesTable(sql);
   }
 
   /** Progress goes last: while it stands, a repeat after a crash knows that there is more to remove. */
@@ -27,6 +30,7 @@ export class Tables {
     this.deliveryState.removeGroup(key);
     this.lanes.removeGroup(key);
     this.heartbeats.removeGroup(key);
+    this.routes.removeGroup(key);
     this.knownOffsets.removeGroup(key);
     this.groupProgress.removeGroup(key);
   }

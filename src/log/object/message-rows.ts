@@ -2,8 +2,13 @@ import type { SqlRow } from "../../durable/ports.ts";
 import type { DeadLetterInfo, Entry, StoredEntry, StoredMessage } from "../message-log.ts";
 import { number, text, textOrBytes, textOrNull } from "./row-values.ts";
 
+/** Without a hint the planner may walk the whole topic to find one partition's entries in offset order. */
+export const BY_PARTITION = "queue_messages INDEXED BY queue_messages_by_partition";
+
 export const ENTRY_COLUMNS =
   "message_offset, partition_key, due_at_ms, published_at_ms, target_group, body_bytes";
+/** Casting it counts bytes; the length of a text is in code points. */
+export const HEADED_COLUMNS = `${ENTRY_COLUMNS}, headers, length(CAST(headers AS BLOB)) AS headers_bytes`;
 export const STORED_COLUMNS = `${ENTRY_COLUMNS}, message_id, origin, content_type, headers, dead_letter`;
 export const MESSAGE_COLUMNS = `${STORED_COLUMNS}, body`;
 
@@ -17,6 +22,17 @@ export function entryOf(row: SqlRow): Entry {
     targetGroup: textOrNull(row, "target_group"),
     bodyBytes: number(row, "body_bytes"),
   };
+}
+
+/** With headers, and what those take in UTF-8. */
+export interface HeadedEntry {
+  entry: Entry;
+  headersBytes: number;
+}
+
+export function headedEntryOf(row: SqlRow): HeadedEntry {
+  const entry = Object.assign(entryOf(row), { headers: text(row, "headers") });
+  return { entry, headersBytes: number(row, "headers_bytes") };
 }
 
 export function storedEntryOf(row: SqlRow): StoredEntry {

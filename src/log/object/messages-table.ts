@@ -1,8 +1,6 @@
 import type { Sql } from "../../durable/ports.ts";
 import type {
   CountRead,
-  DuePosition,
-  Entry,
   ListRead,
   OffsetRange,
   PartitionTail,
@@ -10,8 +8,7 @@ import type {
   StoredMessage,
 } from "../message-log.ts";
 import {
-  ENTRY_COLUMNS,
-  entryOf,
+  BY_PARTITION,
   MESSAGE_COLUMNS,
   STORED_COLUMNS,
   storedEntryOf,
@@ -19,9 +16,6 @@ import {
 } from "./message-rows.ts";
 import { number, numberOrNull, type SqlParam, text } from "./row-values.ts";
 
-/** Without a hint the planner may walk the whole topic to find one partition's entries in offset order. */
-const BY_PARTITION = "queue_messages INDEXED BY queue_messages_by_partition";
-const BY_DUE = "queue_messages INDEXED BY queue_messages_by_due";
 const BY_ID = "queue_messages INDEXED BY queue_messages_by_id";
 const MAX_FOUND = 100;
 
@@ -53,7 +47,7 @@ const LIST_PARTITIONS = `
      WHERE m.tenant = ?1 AND m.topic = ?2 AND m.partition_key = step.partition_key) AS latest_offset
   FROM step WHERE step.partition_key IS NOT NULL`;
 
-/** The statements that read and delete messages. Writing them is message-insert.ts. */
+/** The statements that read and delete messages. Scanning them is message-scans.ts, writing them message-insert.ts. */
 export class MessagesTable {
   private readonly tenant: string;
   private readonly sql: Sql;
@@ -61,52 +55,6 @@ export class MessagesTable {
   constructor(tenant: string, sql: Sql) {
     this.tenant = tenant;
     this.sql = sql;
-  }
-
-  scanTopic(
-    topic: string,
-    span: { afterOffset: number; throughOffset: number },
-    maxEntries: number,
-  ): Entry[] {
-    const query = `SELECT ${ENTRY_COLUMNS} FROM queue_messages
-      WHERE tenant = ? AND topic = ? AND message_offset > ? AND message_offset <= ?
-      ORDER BY message_offset LIMIT ?`;
-    const { afterOffset, throughOffset } = span;
-    return this.sql.all(query, this.tenant, topic, afterOffset, throughOffset, maxEntries).map(entryOf);
-  }
-
-  scanPartition(
-    topic: string,
-    partitionKey: string,
-    span: { afterOffset: number; throughOffset: number },
-    maxEntries: number,
-  ): Entry[] {
-    const query = `SELECT ${ENTRY_COLUMNS} FROM ${BY_PARTITION}
-      WHERE tenant = ? AND topic = ? AND partition_key = ? AND message_offset > ? AND message_offset <= ?
-      ORDER BY message_offset LIMIT ?`;
-    const { afterOffset, throughOffset } = span;
-    return this.sql
-      .all(query, this.tenant, topic, partitionKey, afterOffset, throughOffset, maxEntries)
-      .map(entryOf);
-  }
-
-  /** Delayed entries after `after` that are due by `throughDueMs`. */
-  scanDue(topic: string, after: DuePosition, throughDueMs: number, maxEntries: number): Entry[] {
-    const query = `SELECT ${ENTRY_COLUMNS} FROM ${BY_DUE}
-      WHERE tenant = ? AND topic = ? AND due_at_ms > published_at_ms
-        AND (due_at_ms, message_offset) > (?, ?) AND due_at_ms <= ?
-      ORDER BY due_at_ms, message_offset LIMIT ?`;
-    return this.sql
-      .all(query, this.tenant, topic, after.dueAtMs, after.offset, throughDueMs, maxEntries)
-      .map(entryOf);
-  }
-
-  firstDueAfter(topic: string, after: DuePosition): number | null {
-    const query = `SELECT due_at_ms FROM ${BY_DUE}
-      WHERE tenant = ? AND topic = ? AND due_at_ms > published_at_ms AND (due_at_ms, message_offset) > (?, ?)
-      ORDER BY due_at_ms, message_offset LIMIT 1`;
-    const [row] = this.sql.all(query, this.tenant, topic, after.dueAtMs, after.offset);
-    return row ? number(row, "due_at_ms") : null;
   }
 
   listPartitions(topic: string, afterKey: string | null, maxPartitions: number): PartitionTail[] {

@@ -37,6 +37,7 @@ import {
 } from "../message-log.ts";
 import { GroupsTable } from "./groups-table.ts";
 import { MessageInsert } from "./message-insert.ts";
+import { MessageScans } from "./message-scans.ts";
 import { MessagesTable } from "./messages-table.ts";
 import { OffsetsTable } from "./offsets-table.ts";
 import { classifySqliteFailure } from "./sqlite-failure.ts";
@@ -54,6 +55,7 @@ export class ObjectLog implements MessageLog {
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly messages: MessagesTable;
+  private readonly scans: MessageScans;
   private readonly insert: MessageInsert;
   private readonly topics: TopicsTable;
   private readonly groups: GroupsTable;
@@ -65,6 +67,7 @@ export class ObjectLog implements MessageLog {
     this.sql = sql;
     this.clock = clock;
     this.messages = new MessagesTable(tenant, sql);
+    this.scans = new MessageScans(tenant, sql);
     this.insert = new MessageInsert(tenant, sql);
     this.topics = new TopicsTable(tenant, sql);
     this.groups = new GroupsTable(tenant, sql);
@@ -105,32 +108,26 @@ export class ObjectLog implements MessageLog {
   async scanTopic(topic: string, read: TopicRead): Promise<ScanPage> {
     assertPage(read.maxEntries);
     return this.classified(() => {
-      const { afterOffset, throughOffset = Number.MAX_SAFE_INTEGER, maxEntries } = read;
-      const found = this.messages.scanTopic(topic, { afterOffset, throughOffset }, maxEntries + 1);
-      return { ...pageOf(found, read.maxEntries), nowMs: this.clock.nowMs() };
+      const { entries, reachedEnd } = this.scans.topic(topic, read);
+      return { entries, reachedEnd, nowMs: this.clock.nowMs() };
     });
   }
 
   async scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]> {
     assert(reads.length <= MAX_SCAN_ENTRIES, "too many partitions in one read");
+    for (const { maxEntries } of reads) assertPage(maxEntries);
     return this.classified(() =>
-      reads.map((read) => {
-        assertPage(read.maxEntries);
-        const found = this.messages.scanPartition(topic, read.partitionKey, read, read.maxEntries + 1);
-        return pageOf(found, read.maxEntries);
-      }),
+      this.scans.partitions(topic, reads).map(({ entries, reachedEnd }) => ({ entries, reachedEnd })),
     );
   }
 
   async scanDue(topic: string, read: DueRead): Promise<DuePage> {
     assertPage(read.maxEntries);
     return this.classified(() => {
-      const found = this.messages.scanDue(topic, read.after, read.throughDueMs, read.maxEntries + 1);
-      const page = pageOf(found, read.maxEntries);
-      const next = found[read.maxEntries];
-      if (next) return { ...page, nextDueAtMs: next.dueAtMs };
-      const last = found.at(-1) ?? read.after;
-      return { ...page, nextDueAtMs: this.messages.firstDueAfter(topic, last) };
+      const { entries, reachedEnd, next } = this.scans.due(topic, read);
+      if (next) return { entries, reachedEnd, nextDueAtMs: next.dueAtMs };
+      const last = entries.at(-1) ?? read.after;
+      return { entries, reachedEnd, nextDueAtMs: this.scans.firstDueAfter(topic, last) };
     });
   }
 
@@ -349,9 +346,4 @@ export class ObjectLog implements MessageLog {
 
 function assertPage(maxEntries: number): void {
   assert(maxEntries >= 1 && maxEntries <= MAX_SCAN_ENTRIES, "page size out of bounds");
-}
-
-/** `found` was read with room for one more than the page takes: that one tells whether there is more. */
-function pageOf<T>(found: T[], maxEntries: number): { entries: T[]; reachedEnd: boolean } {
-  return { entries: found.slice(0, maxEntries), reachedEnd: found.length <= maxEntries };
 }

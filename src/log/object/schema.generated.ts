@@ -42,6 +42,14 @@ ALTER TABLE queue_delivery_state ADD COLUMN delivered_at_ms INTEGER NOT NULL DEF
 `,
   },
   {
+    name: "queue_delivery_state_split.sql",
+    sql: `-- Whose lane of the partition has the message: 0, the application's, else a route's ID.
+ALTER TABLE queue_delivery_state ADD COLUMN route_id INTEGER NOT NULL DEFAULT 0;
+-- The newest route that was asked whether it takes the message; 0: none was.
+ALTER TABLE queue_delivery_state ADD COLUMN sorted_by INTEGER NOT NULL DEFAULT 0;
+`,
+  },
+  {
     name: "queue_group_progress.sql",
     sql: `-- How far a group has read its topic, and figures for people. One row a group.
 CREATE TABLE queue_group_progress (
@@ -256,6 +264,70 @@ ALTER TABLE queue_partition_leases ADD COLUMN settled_offsets TEXT NOT NULL DEFA
 `,
   },
   {
+    name: "queue_partition_leases_split.sql",
+    sql: `-- What the lane inherited from lanes of ended routes and has not read yet: JSON of src/core/pending.ts; '' for nothing.
+ALTER TABLE queue_partition_leases ADD COLUMN pending_ranges TEXT NOT NULL DEFAULT '';
+`,
+  },
+  {
+    name: "queue_route_leases.sql",
+    sql: `-- Lanes of routes: what queue_partition_leases is for the application's lanes. A partition of a group has one row there
+-- and one here for each route that has something of it.
+CREATE TABLE queue_route_leases (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  -- Of queue_routes.
+  route_id INTEGER NOT NULL,
+  partition_key TEXT NOT NULL,
+  -- The owner; '' when the lane is free.
+  subscriber TEXT NOT NULL,
+  -- Of the lease: max(previous + 1, clock in ms), grows with every change of owner. 0 when free.
+  epoch INTEGER NOT NULL,
+  -- When the owner got it, milliseconds since the epoch. 0 when free.
+  acquired_at_ms INTEGER NOT NULL,
+  -- Everything of the route at or below is settled unless it stands in \`runs\` or in queue_delivery_state. An offset.
+  walked_offset INTEGER NOT NULL,
+  -- 1: the log may hold undelivered entries of the route between walked_offset and the group's scan offset.
+  has_more INTEGER NOT NULL,
+  -- First deliveries, as in queue_partition_leases.
+  runs TEXT NOT NULL,
+  -- Offsets that were settled since the last checkpoint, encoded; '' for none.
+  settled_offsets TEXT NOT NULL,
+  -- Serves: load the lanes of a group's routes, write one lane.
+  PRIMARY KEY (tenant, topic, group_name, route_id, partition_key)
+) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_routes.sql",
+    sql: `-- Routes of groups: whose messages go to subscribers of their own. One row a route, one more of a group that has any.
+CREATE TABLE queue_routes (
+  tenant TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  -- Never used twice within a group, and grows. 0: the row counts what the application gets beside the routes.
+  route_id INTEGER NOT NULL,
+  -- Its name; '' of the application. No two live routes of a group have the same.
+  route TEXT NOT NULL,
+  -- Which messages it takes: JSON of src/splitting/filter/filter.ts; '' of the application.
+  filter TEXT NOT NULL,
+  -- It ends when nobody renewed it for so long. Milliseconds.
+  ttl_ms INTEGER NOT NULL,
+  -- Milliseconds since the epoch.
+  started_at_ms INTEGER NOT NULL,
+  -- Unless it is renewed. Milliseconds since the epoch; moved on when the difference is worth a row.
+  expires_at_ms INTEGER NOT NULL,
+  -- 1: it has ended, and is kept while pending_ranges of a lane name it.
+  ended INTEGER NOT NULL,
+  -- Messages that went there, each counted at its first delivery.
+  delivered INTEGER NOT NULL,
+  -- Serves: load a group's routes, write one.
+  PRIMARY KEY (tenant, topic, group_name, route_id)
+) WITHOUT ROWID;
+`,
+  },
+  {
     name: "queue_subscriber_heartbeats.sql",
     sql: `-- The live subscribers of a group. Written when a heartbeat moves it noticeably, not on every call.
 CREATE TABLE queue_subscriber_heartbeats (
@@ -270,6 +342,12 @@ CREATE TABLE queue_subscriber_heartbeats (
   -- Serves: load the subscribers of a group, write one.
   PRIMARY KEY (tenant, topic, group_name, subscriber)
 ) WITHOUT ROWID;
+`,
+  },
+  {
+    name: "queue_subscriber_heartbeats_route.sql",
+    sql: `-- The route that the subscriber is attached to, an ID of queue_routes; 0: none.
+ALTER TABLE queue_subscriber_heartbeats ADD COLUMN route_id INTEGER NOT NULL DEFAULT 0;
 `,
   },
   {

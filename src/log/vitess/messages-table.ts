@@ -1,86 +1,31 @@
-import type {
-  CountRead,
-  DuePosition,
-  Entry,
-  ListRead,
-  PartitionRead,
-  PartitionTail,
-  StoredEntry,
-  StoredMessage,
-  TopicRead,
-} from "../message-log.ts";
+import type { CountRead, ListRead, PartitionTail, StoredEntry, StoredMessage } from "../message-log.ts";
 import { chunksOf } from "./chunks.ts";
 import type { Operation } from "./database.ts";
 import {
-  ENTRY_COLUMNS,
-  entryOf,
+  BY_OFFSET,
+  BY_PARTITION,
   MESSAGE_COLUMNS,
   STORED_COLUMNS,
   storedEntryOf,
   storedMessageOf,
 } from "./message-rows.ts";
-import { number, numberOrNull, type SqlRow, text } from "./result-rows.ts";
+import { number, numberOrNull, text } from "./result-rows.ts";
 import type { SqlParam } from "./sql-text.ts";
 import { CLOCK, clockMs, readStatement, repeated, type Statement, sized } from "./statement.ts";
 
-const ENTRIES = ENTRY_COLUMNS.join(", ");
 const STORED = STORED_COLUMNS.join(", ");
 const MESSAGES = MESSAGE_COLUMNS.join(", ");
 const OF_TOPIC = "tenant = ? AND topic = ?";
-/**
- * Without hints the planner may walk the whole topic to find one partition's entries in offset order, or sort what
- * another index finds. Quoted: not every Vitess reads the bare word.
- */
-const BY_OFFSET = "queue_messages FORCE INDEX (`PRIMARY`)";
-const BY_PARTITION = "queue_messages FORCE INDEX (queue_messages_by_partition)";
-const BY_DUE = "queue_messages FORCE INDEX (queue_messages_by_due)";
 const EVER = Number.MAX_SAFE_INTEGER;
 const MAX_FOUND = 100;
-/** Partitions read by one statement: it stays small for Vitess to plan. */
+/** Partitions looked up by one statement: it stays small for Vitess to plan. */
 const MAX_PARTITIONS_PER_READ = 50;
-/** A Vitess as it comes refuses results of more; PlanetScale allows ten times as many. */
-const MAX_ROWS_PER_READ = 10_000;
 /** Whole messages in one result: what a receive takes. */
 const MAX_MESSAGES_PER_READ = 100;
 
-/**
- * The topic's row gives the clock where no entry does. Not a join: the planner would read all entries to the end and
- * sort them.
- */
-const SCAN_TOPIC = readStatement(
-  "scan topic",
-  `(SELECT ${CLOCK} AS clock, ${ENTRIES} FROM ${BY_OFFSET}
-    WHERE ${OF_TOPIC} AND message_offset > ? AND message_offset <= ? ORDER BY message_offset LIMIT ?)
-   UNION ALL
-   (SELECT ${CLOCK} AS clock, ${ENTRY_COLUMNS.map(() => "NULL").join(", ")} FROM queue_topics
-    WHERE ${OF_TOPIC} LIMIT 1)`,
-);
 const TAIL = readStatement(
   "tail",
   `SELECT max(message_offset) AS highest, ${CLOCK} AS clock FROM queue_messages WHERE ${OF_TOPIC}`,
-);
-const scanPartitions = sized((reads) =>
-  readStatement(
-    "scan partitions",
-    repeated(
-      `(SELECT ? AS place, ${ENTRIES} FROM ${BY_PARTITION}
-        WHERE ${OF_TOPIC} AND partition_key = ? AND message_offset > ? AND message_offset <= ?
-        ORDER BY message_offset LIMIT ?)`,
-      reads,
-      " UNION ALL ",
-    ),
-  ),
-);
-const AFTER_DUE = "delayed_due_at_ms >= ? AND (delayed_due_at_ms > ? OR message_offset > ?)";
-/** What is due, and the first one that is not. */
-const SCAN_DUE = readStatement(
-  "scan due",
-  `(SELECT 1 AS is_due, ${ENTRIES} FROM ${BY_DUE}
-    WHERE ${OF_TOPIC} AND ${AFTER_DUE} AND delayed_due_at_ms <= ?
-    ORDER BY delayed_due_at_ms, message_offset LIMIT ?)
-   UNION ALL
-   (SELECT 0 AS is_due, ${ENTRIES} FROM ${BY_DUE}
-    WHERE ${OF_TOPIC} AND ${AFTER_DUE} ORDER BY delayed_due_at_ms, message_offset LIMIT 1)`,
 );
 /** Steps from key to key in the index only while the whole prefix is grouped by and nothing is joined. */
 const LIST_PARTITIONS = readStatement(
@@ -152,10 +97,7 @@ function countStatement(ofPartition: boolean, forGroup: boolean): Statement {
   return made;
 }
 export const MESSAGES_TABLE_STATEMENTS: readonly Statement[] = [
-  SCAN_TOPIC,
   TAIL,
-  ...[1, 2, 3].map(scanPartitions),
-  SCAN_DUE,
   LIST_PARTITIONS,
   ...[1, 2, 3].map(partitionsHeld),
   ...[1, 2, 3].map(readMessages),
@@ -166,7 +108,7 @@ export const MESSAGES_TABLE_STATEMENTS: readonly Statement[] = [
   ...[true, false].flatMap((ofPartition) => [true, false].map((group) => countStatement(ofPartition, group))),
 ];
 
-/** The statements that read messages. Writing them is message-insert.ts, deleting them message-delete.ts. */
+/** The statements that read messages, but for the scans (message-scans.ts). Writing them is message-insert.ts. */
 export class MessagesTable {
   private readonly tenant: string;
 
@@ -174,71 +116,11 @@ export class MessagesTable {
     this.tenant = tenant;
   }
 
-  /** null when there is no such topic. */
-  async scanTopic(
-    run: Operation,
-    topic: string,
-    read: TopicRead,
-  ): Promise<{ entries: Entry[]; nowMs: number } | null> {
-    const { afterOffset, throughOffset = EVER, maxEntries } = read;
-    const of = [this.tenant, topic];
-    const { rows } = await run.execute(SCAN_TOPIC, [...of, afterOffset, throughOffset, maxEntries, ...of]);
-    if (rows.length === 0) return null;
-    // One value, as long as the union is one statement of one server; else the earliest is the safe one.
-    const nowMs = clockMs(Math.min(...rows.map((row) => number(row, "clock"))));
-    const entries = rows.filter((row) => numberOrNull(row, "message_offset") !== null).map(entryOf);
-    // The parts of a union come in any order that the database likes.
-    return { entries: entries.sort((a, b) => a.offset - b.offset), nowMs };
-  }
-
   /** `highest` is null when the topic holds nothing. */
   async tail(run: Operation, topic: string): Promise<{ highest: number | null; nowMs: number }> {
     const { rows } = await run.execute(TAIL, [this.tenant, topic]);
     const row = rows[0] ?? {};
     return { highest: numberOrNull(row, "highest"), nowMs: clockMs(number(row, "clock")) };
-  }
-
-  /** Entries of each read, in the order of the reads, at most `maxEntries` of each. */
-  async scanPartitions(run: Operation, topic: string, reads: readonly PartitionRead[]): Promise<Entry[][]> {
-    const found: Entry[][] = reads.map(() => []);
-    let next = 0;
-    while (next < reads.length) {
-      const first = next;
-      const items = reads.slice(first, first + countOfNextReads(reads, first));
-      next += items.length;
-      const params = items.flatMap((read, place): SqlParam[] => [
-        first + place,
-        this.tenant,
-        topic,
-        read.partitionKey,
-        read.afterOffset,
-        read.throughOffset,
-        read.maxEntries,
-      ]);
-      const { rows } = await run.execute(scanPartitions(items.length), params);
-      for (const row of rows) found[number(row, "place")]?.push(entryOf(row));
-    }
-    for (const entries of found) entries.sort((a, b) => a.offset - b.offset);
-    return found;
-  }
-
-  /** Delayed entries after `after` that are due by `throughDueMs`, and when the first one after those is. */
-  async scanDue(
-    run: Operation,
-    topic: string,
-    read: { after: DuePosition; throughDueMs: number; maxEntries: number },
-  ): Promise<{ entries: Entry[]; laterDueAtMs: number | null }> {
-    const { after, throughDueMs, maxEntries } = read;
-    const later = after.dueAtMs > throughDueMs ? after : { dueAtMs: throughDueMs, offset: EVER };
-    const { rows } = await run.execute(SCAN_DUE, [
-      ...[this.tenant, topic, after.dueAtMs, after.dueAtMs, after.offset, throughDueMs, maxEntries],
-      ...[this.tenant, topic, later.dueAtMs, later.dueAtMs, later.offset],
-    ]);
-    const isDue = (row: SqlRow) => number(row, "is_due") === 1;
-    const entries = rows.filter(isDue).map(entryOf);
-    entries.sort((a, b) => a.dueAtMs - b.dueAtMs || a.offset - b.offset);
-    const first = rows.find((row) => !isDue(row));
-    return { entries, laterDueAtMs: first ? number(first, "due_at_ms") : null };
   }
 
   async listPartitions(
@@ -315,16 +197,4 @@ export class MessagesTable {
     const { rows } = await run.execute(statement, [...params, maxCount]);
     return number(rows[0] ?? {}, "entries");
   }
-}
-
-/** How many reads from `first` on fit into one statement; at least one. */
-function countOfNextReads(reads: readonly PartitionRead[], first: number): number {
-  let rows = 0;
-  let count = 0;
-  for (const { maxEntries } of reads.slice(first, first + MAX_PARTITIONS_PER_READ)) {
-    rows += maxEntries;
-    if (count > 0 && rows > MAX_ROWS_PER_READ) break;
-    count++;
-  }
-  return count;
 }

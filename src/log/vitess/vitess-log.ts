@@ -36,6 +36,7 @@ import { GroupsTable } from "./groups-table.ts";
 import { MessageDelete } from "./message-delete.ts";
 import { MessageInsert } from "./message-insert.ts";
 import { failureOf } from "./message-rows.ts";
+import { MessageScans } from "./message-scans.ts";
 import { MessagesTable } from "./messages-table.ts";
 import { OffsetsTable } from "./offsets-table.ts";
 import { TopicsTable } from "./topics-table.ts";
@@ -48,6 +49,7 @@ export class VitessLog implements MessageLog {
   readonly commitHorizonMs: number;
   private readonly database: Database;
   private readonly messages: MessagesTable;
+  private readonly scans: MessageScans;
   private readonly insert: MessageInsert;
   private readonly remove: MessageDelete;
   private readonly topics: TopicsTable;
@@ -58,6 +60,7 @@ export class VitessLog implements MessageLog {
     this.commitHorizonMs = commitHorizonMs;
     this.database = database;
     this.messages = new MessagesTable(tenant);
+    this.scans = new MessageScans(tenant);
     this.insert = new MessageInsert(tenant);
     this.remove = new MessageDelete(tenant);
     this.topics = new TopicsTable(tenant);
@@ -76,8 +79,8 @@ export class VitessLog implements MessageLog {
   async scanTopic(topic: string, read: TopicRead): Promise<ScanPage> {
     assertPage(read.maxEntries);
     const run = this.begin();
-    const found = await this.messages.scanTopic(run, topic, { ...read, maxEntries: read.maxEntries + 1 });
-    if (found) return { ...pageOf(found.entries, read.maxEntries), nowMs: found.nowMs };
+    const page = await this.scans.topic(run, topic, read);
+    if (page) return page;
     const { nowMs } = await this.messages.tail(run, topic);
     return { entries: [], reachedEnd: true, nowMs };
   }
@@ -85,17 +88,12 @@ export class VitessLog implements MessageLog {
   async scanPartitions(topic: string, reads: readonly PartitionRead[]): Promise<PartitionPage[]> {
     assert(reads.length <= MAX_SCAN_ENTRIES, "too many partitions in one read");
     for (const { maxEntries } of reads) assertPage(maxEntries);
-    const withOneMore = reads.map((read) => ({ ...read, maxEntries: read.maxEntries + 1 }));
-    const found = await this.messages.scanPartitions(this.begin(), topic, withOneMore);
-    return reads.map((read, place) => pageOf(found[place] ?? [], read.maxEntries));
+    return this.scans.partitions(this.begin(), topic, reads);
   }
 
   async scanDue(topic: string, read: DueRead): Promise<DuePage> {
-    const { maxEntries } = read;
-    assertPage(maxEntries);
-    const found = await this.messages.scanDue(this.begin(), topic, { ...read, maxEntries: maxEntries + 1 });
-    const next = found.entries[maxEntries]?.dueAtMs ?? found.laterDueAtMs;
-    return { ...pageOf(found.entries, maxEntries), nextDueAtMs: next };
+    assertPage(read.maxEntries);
+    return this.scans.due(this.begin(), topic, read);
   }
 
   async listPartitions(
@@ -271,9 +269,4 @@ export class VitessLog implements MessageLog {
 
 function assertPage(maxEntries: number): void {
   assert(maxEntries >= 1 && maxEntries <= MAX_SCAN_ENTRIES, "page size out of bounds");
-}
-
-/** `found` was read with room for one more than the page takes: that one tells whether there is more. */
-function pageOf<T>(found: T[], maxEntries: number): { entries: T[]; reachedEnd: boolean } {
-  return { entries: found.slice(0, maxEntries), reachedEnd: found.length <= maxEntries };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { MAX_LANE_EXCEPTIONS } from "../../../src/core/dispatch-limits.ts";
+import { arrivedException } from "../../../src/core/exceptions.ts";
 import { explainAt, type LaneShares, type Subject, type Surroundings } from "../../../src/core/explain.ts";
 import { nextChange } from "../../../src/core/explain-change.ts";
-import { arrivedException, type Exception, Lane } from "../../../src/core/lane.ts";
+import { type Exception, Lane } from "../../../src/core/lane.ts";
 import type { WalkRules } from "../../../src/core/walk.ts";
 
 const NOW_MS = 1_000_000;
