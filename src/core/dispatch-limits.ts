@@ -11,6 +11,8 @@ export const MAX_GROUP_LANES = 50_000;
  * a breakpoint must not use up what the application needs.
  */
 export const MAX_ROUTE_LANES = 10_000;
+/** Failed or postponed messages of one route that may wait at once. */
+export const MAX_ROUTE_EXCEPTIONS = 2000;
 /** Undelivered messages that become rows at once when a route ends; what is beyond is read when its turn comes. */
 export const MAX_MERGED_ENTRIES = 1000;
 /** With more ranges pending in a lane no further route begins: each that ends may add two. */

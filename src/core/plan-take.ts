@@ -1,5 +1,10 @@
-import { LANES_PER_MESSAGE, MAX_GROUP_EXCEPTIONS, MAX_LANE_READS } from "./dispatch-limits.ts";
-import type { Lane } from "./lane.ts";
+import {
+  LANES_PER_MESSAGE,
+  MAX_GROUP_EXCEPTIONS,
+  MAX_LANE_READS,
+  MAX_ROUTE_EXCEPTIONS,
+} from "./dispatch-limits.ts";
+import { APPLICATION, type Lane } from "./lane.ts";
 import type { LaneIndex } from "./lane-index.ts";
 import { mayTake, type ShareInput, shares } from "./share.ts";
 import { type WalkRules, walk } from "./walk.ts";
@@ -90,9 +95,14 @@ export function drainEndAtMs(
   return sinceMs + leaseDurationMs;
 }
 
-/** With as many failed messages waiting as the group may have, only those are delivered. */
-export function dispatchRules(lanes: { exceptionCount: number }, rules: WalkRules): WalkRules {
-  return { ...rules, freshAllowed: lanes.exceptionCount < MAX_GROUP_EXCEPTIONS };
+/** With as many failed messages waiting as the party may have, only those are delivered. */
+export function dispatchRules(
+  index: { exceptionCount: number },
+  routeId: number,
+  rules: WalkRules,
+): WalkRules {
+  const most = routeId === APPLICATION ? MAX_GROUP_EXCEPTIONS : MAX_ROUTE_EXCEPTIONS;
+  return { ...rules, freshAllowed: index.exceptionCount < most };
 }
 
 function isDelivering(lane: Lane, nowMs: number): boolean {

@@ -3,6 +3,7 @@ import type { Lane } from "../core/lane.ts";
 import { dispatchRules, drainEndAtMs, planHandOvers } from "../core/plan-take.ts";
 import { mayTake, type ShareInput } from "../core/share.ts";
 import type { WalkRules } from "../core/walk.ts";
+import { askingSubscribers } from "./asking.ts";
 import { busiestOf } from "./deliveries-under-way.ts";
 import type { GroupState } from "./group-state.ts";
 import type { Tenant } from "./tenant.ts";
@@ -19,8 +20,8 @@ export function surroundingsOf(
   nowMs: number,
 ): Surroundings {
   const { paused, visibilityTimeoutMs } = group.record.settings;
-  const rules = dispatchRules(group.lanes, group.activeRules(nowMs, routeId));
-  const asking = tenant.askingSubscribers(group, nowMs, routeId);
+  const rules = dispatchRules(group.lanes.of(routeId), routeId, group.activeRules(nowMs, routeId));
+  const asking = askingSubscribers(tenant, group, nowMs, routeId);
   const party = [...group.subscribers].filter(([, subscriber]) => subscriber.routeId === routeId);
   return {
     paused,

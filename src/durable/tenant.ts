@@ -8,7 +8,7 @@ import { Activity } from "./activity.ts";
 import { care, reapSubscribers } from "./care.ts";
 import { CheckpointPass } from "./checkpoint-pass.ts";
 import { GroupReader } from "./group-reader.ts";
-import { type GroupState, type LogTraits, loadGroup, type Subscriber } from "./group-state.ts";
+import { type GroupState, type LogTraits, loadGroup } from "./group-state.ts";
 import { LogClock } from "./log-clock.ts";
 import { LogHealth } from "./log-health.ts";
 import type { Ports } from "./ports.ts";
@@ -290,18 +290,6 @@ export class Tenant {
     const reader = new GroupReader(this, () => this.group(ref.topic, ref.group));
     this.readers.set(name, reader);
     return reader;
-  }
-
-  /** Live subscribers of a party with a receive that waits, or ended a moment ago. */
-  askingSubscribers(group: GroupState, nowMs: number, routeId: number): Set<string> {
-    const asking = new Set<string>();
-    for (const one of group.subscribers.values())
-      if (one.routeId === routeId && this.isAsking(group, one, nowMs)) asking.add(one.subscriber);
-    return asking;
-  }
-
-  isAsking({ key }: GroupState, { subscriber, askingUntilMs }: Subscriber, nowMs: number): boolean {
-    return askingUntilMs > nowMs || this.waiters.isWaiting(key, subscriber);
   }
 
   /** When the next delayed message is due in a group where somebody waits, by the object's clock. */

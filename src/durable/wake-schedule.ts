@@ -1,4 +1,5 @@
 import { LOOK_AHEAD_ENTRIES, SWEEP_MS } from "../core/dispatch-limits.ts";
+import { isAnybodyAsking } from "./asking.ts";
 import { pumpGroup } from "./commands/take.ts";
 import { copyDeadLettersSoon } from "./dead-letter-pass.ts";
 import type { GroupState } from "./group-state.ts";
@@ -154,12 +155,7 @@ export class WakeSchedule {
     if (!group || group.lookAheadPauseMs === null) return;
     await this.tenant.reader(ref).read({ lanes: [], tailEntries: LOOK_AHEAD_ENTRIES });
     this.pump(ref);
-    if (this.isAsked(group)) this.lookAhead(group);
-  }
-
-  private isAsked(group: GroupState): boolean {
-    const nowMs = this.tenant.nowMs();
-    return [...group.subscribers.values()].some((one) => this.tenant.isAsking(group, one, nowMs));
+    if (isAnybodyAsking(this.tenant, group, this.tenant.nowMs())) this.lookAhead(group);
   }
 
   /** What is due now, over all groups. Never throws: a failing group is reported and tried again. */

@@ -33,10 +33,11 @@ beforeAll(async () => {
 });
 
 describe("reads touch no more rows than they return, and are one round trip", () => {
-  const partitions = (maxEntries: number) =>
+  const partitions = (maxEntries: number, withHeaders = false) =>
     Array.from({ length: 50 }, (_, n) => {
-      return { partitionKey: `k${n}`, afterOffset: 100, throughOffset: EVER, maxEntries };
+      return { partitionKey: `k${n}`, afterOffset: 100, throughOffset: EVER, maxEntries, withHeaders };
     });
+  const due = { after: { dueAtMs: 0, offset: 0 }, throughDueMs: EVER, maxEntries: 10 };
 
   test.each<[string, number, () => Promise<unknown>]>([
     ["a page of the topic", 103, () => log.scanTopic(TOPIC, { afterOffset: 0, maxEntries: 100 })],
@@ -48,16 +49,15 @@ describe("reads touch no more rows than they return, and are one round trip", ()
     ],
     ["a page beyond the tail", 3, () => log.scanTopic(TOPIC, { afterOffset: ENTRIES, maxEntries: 100 })],
     ["fifty partitions", 50 * 12, () => log.scanPartitions(TOPIC, partitions(10))],
+    ["what is due", 14, () => log.scanDue(TOPIC, due)],
+    ["what is due, when nothing is", 4, () => log.scanDue(TOPIC, { ...due, throughDueMs: 49 })],
     [
-      "what is due",
-      14,
-      () => log.scanDue(TOPIC, { after: { dueAtMs: 0, offset: 0 }, throughDueMs: EVER, maxEntries: 10 }),
+      "a page of the topic with headers",
+      103,
+      () => log.scanTopic(TOPIC, { afterOffset: 9000, maxEntries: 100, withHeaders: true }),
     ],
-    [
-      "what is due, when nothing is",
-      4,
-      () => log.scanDue(TOPIC, { after: { dueAtMs: 0, offset: 0 }, throughDueMs: 49, maxEntries: 10 }),
-    ],
+    ["fifty partitions with headers", 50 * 12, () => log.scanPartitions(TOPIC, partitions(10, true))],
+    ["what is due, with headers", 14, () => log.scanDue(TOPIC, { ...due, withHeaders: true })],
     ["a page of partitions", 40, () => log.listPartitions(TOPIC, { afterKey: null, maxPartitions: 10 })],
     ["messages by offset", 4, () => log.readMessages(TOPIC, [1, 2, ENTRIES, ENTRIES + 1])],
     ["entries by ID", 3, () => log.findEntries(TOPIC, "m7", "k7")],
@@ -102,6 +102,27 @@ describe("reads touch no more rows than they return, and are one round trip", ()
     expect(roundTrips).toBe(Math.ceil(50 / Math.floor(10_000 / 1001)));
     // The first partition's entries all lie above the offset; each other has one below.
     expect(value.map(({ entries }) => entries.length)).toEqual([150, ...Array(49).fill(149)]);
+  });
+
+  test("with headers no part is larger than one page may be", async () => {
+    const reads = partitions(100, true);
+    const { roundTrips } = await place.cost(() => log.scanPartitions(TOPIC, reads));
+    expect(roundTrips).toBe(Math.ceil(50 / Math.floor(1000 / 101)));
+  });
+
+  test("headers that are too long for a row: one more round trip, and a row for each", async () => {
+    const long = place.log({ tenant: "long" }).log;
+    await place.runSql(`INSERT INTO queue_messages
+      SELECT 'long', '${TOPIC}', seq, 'k', concat('m', seq), '', NULL, 1, seq, NULL, NULL,
+        IF(seq % 10 = 0, repeat('x', 2000), 'x'), NULL, 1, '1' FROM seq_1_to_1000`);
+    await place.runSql(`INSERT INTO queue_topics VALUES ('long', '${TOPIC}', 1000, 1000)`);
+    const read = { afterOffset: 500, maxEntries: 100, withHeaders: true };
+    const { value, roundTrips, rowsRead } = await place.cost(() => long.scanTopic(TOPIC, read));
+    expect(value.entries.map(({ headers }) => headers?.length)).toEqual(
+      Array.from({ length: 100 }, (_, place) => (place % 10 === 9 ? 2000 : 1)),
+    );
+    expect(roundTrips).toBe(2);
+    expect(rowsRead).toBeLessThanOrEqual(103 + 11);
   });
 
   test("partitions without messages: one seek for each row of the page", async () => {

@@ -2,6 +2,7 @@ import { APPLICATION } from "../../core/lane.ts";
 import { MAX_PARTITIONS_SHOWN } from "../../core/limits.ts";
 import { shares } from "../../core/share.ts";
 import type { GroupRef, SubscribersReply } from "../../protocol/tenant-calls.ts";
+import { askingSubscribers } from "../asking.ts";
 import { underWayOf } from "../deliveries-under-way.ts";
 import type { GroupState, Subscriber } from "../group-state.ts";
 import { heldPartitions } from "../held-partitions.ts";
@@ -19,12 +20,12 @@ export async function subscribers(tenant: Tenant, input: GroupRef): Promise<Subs
   return tenant.change(group, (nowMs) => {
     const parties = [APPLICATION, ...group.routes.all().map(({ routeId }) => routeId)];
     const asking = new Set(
-      parties.flatMap((routeId) => [...tenant.askingSubscribers(group, nowMs, routeId)]),
+      parties.flatMap((routeId) => [...askingSubscribers(tenant, group, nowMs, routeId)]),
     );
     const live = [...group.subscribers.values()].sort((a, b) => (a.subscriber < b.subscriber ? -1 : 1));
     const fitting = Math.floor(MAX_PARTITIONS_IN_ALL / Math.max(1, live.length));
     const maxPartitions = Math.min(MAX_PARTITIONS_SHOWN, Math.max(1, fitting));
-    const input = group.shareInput(tenant.askingSubscribers(group, nowMs, APPLICATION), APPLICATION);
+    const input = group.shareInput(askingSubscribers(tenant, group, nowMs, APPLICATION), APPLICATION);
     let held = 0;
     for (const lanes of input.heldLanes.values()) held += lanes;
     return {

@@ -52,6 +52,7 @@ function settleOne(
   if (!lane || !holder || holder.nonce !== parsed.nonce)
     return { receipt, status: endedAs(group, lane, parsed) };
   touched.add(lane);
+  group.routes.renew(lane.routeId, nowMs);
   const deadLettered = applySettlement(group, lane, parsed.offset, holder, settlement, nowMs);
   return deadLettered ? { receipt, status: "ok", deadLettered: true } : { receipt, status: "ok" };
 }

@@ -15,6 +15,7 @@ import {
   type TakePlan,
 } from "../../core/plan-take.ts";
 import type { TakeInput, TakeReply } from "../../protocol/tenant-calls.ts";
+import { askingSubscribers } from "../asking.ts";
 import { beat } from "../care.ts";
 import { deliver } from "../deliver.ts";
 import { type Granted, grant } from "../grant.ts";
@@ -285,8 +286,8 @@ function planFor(
   nowMs: number,
 ): TakePlan {
   const index = group.lanes.of(routeId);
-  const rules = dispatchRules(group.lanes, group.activeRules(nowMs, routeId));
-  const asking = tenant.askingSubscribers(group, nowMs, routeId);
+  const rules = dispatchRules(group.lanes.of(routeId), routeId, group.activeRules(nowMs, routeId));
+  const asking = askingSubscribers(tenant, group, nowMs, routeId);
   asking.add(input.subscriber);
   const { leaseDurationMs } = group.record.settings;
   const drain = { sinceMs: group.drainingSince, leaseDurationMs };
