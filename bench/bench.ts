@@ -9,6 +9,7 @@ import { measureLatency } from "./phases/latency.ts";
 import { measureNeighbour } from "./phases/neighbour.ts";
 import { measurePublish } from "./phases/publish.ts";
 import { measureRows } from "./phases/rows.ts";
+import { measureSplit } from "./phases/split.ts";
 import { FULL, QUICK } from "./sizes.ts";
 import { vitessJson, vitessLines } from "./vitess/figures.ts";
 import { measureVitess } from "./vitess/measure.ts";
@@ -77,6 +78,7 @@ async function measure({ quick, only }: ObjectOptions): Promise<Figures> {
   if (only.has("neighbour") && endToEndRate !== null) {
     figures.neighbour = await measureNeighbour(sizes.neighbour, endToEndRate / 2);
   }
+  if (only.has("split")) figures.split = await measureSplit(sizes.split);
   progress("done");
   return figures;
 }

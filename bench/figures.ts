@@ -4,6 +4,7 @@ import type { LatencyFigures } from "./phases/latency.ts";
 import type { NeighbourFigures } from "./phases/neighbour.ts";
 import type { PublishFigures } from "./phases/publish.ts";
 import type { RowFigures } from "./phases/rows.ts";
+import type { SplitFigures } from "./phases/split.ts";
 import { rounded } from "./statistics.ts";
 
 /** What each phase found; a phase that was not asked for is absent. */
@@ -14,6 +15,7 @@ export interface Figures {
   rows?: RowFigures;
   growth?: GrowthFigures;
   neighbour?: NeighbourFigures;
+  split?: SplitFigures;
 }
 
 const DIGITS = 4;
@@ -36,6 +38,8 @@ const MAX_ROWS_WRITTEN = 6;
 const MAX_ROWS_WRITTEN_PER_FURTHER_GROUP = 2.5;
 const MAX_GROWTH = 1.5;
 const MAX_NEIGHBOUR = 1.5;
+const MIN_SPLIT = 0.7;
+const MAX_ROUTE_CHANGE_MS = 50;
 
 export function linesOf(figures: Figures): Line[] {
   return [
@@ -45,6 +49,7 @@ export function linesOf(figures: Figures): Line[] {
     ...(figures.rows ? rowLines(figures.rows) : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.neighbour ? neighbourLines(figures.neighbour) : []),
+    ...(figures.split ? splitLines(figures.split) : []),
   ];
 }
 
@@ -137,6 +142,35 @@ function neighbourLines(neighbour: NeighbourFigures): Line[] {
       unit: "times",
       target: { kind: "at most", value: MAX_NEIGHBOUR },
       note,
+    },
+  ];
+}
+
+function splitLines(split: SplitFigures): Line[] {
+  const { ratio, plainRate, splitRate, startMs, slowestStartMs, endMs, slowestEndMs } = split;
+  const atMost = { kind: "at most" as const, value: MAX_ROUTE_CHANGE_MS };
+  const rate = (value: number) => rounded(value, DIGITS);
+  return [
+    {
+      what: "split.ratio",
+      value: ratio,
+      unit: "times",
+      target: { kind: "at least", value: MIN_SPLIT },
+      note: `${rate(splitRate)} msg/s with 20 routes, ${rate(plainRate)} without`,
+    },
+    {
+      what: "split.start",
+      value: startMs,
+      unit: "ms",
+      target: atMost,
+      note: `slowest ${rounded(slowestStartMs, 3)}`,
+    },
+    {
+      what: "split.end",
+      value: endMs,
+      unit: "ms",
+      target: atMost,
+      note: `slowest ${rounded(slowestEndMs, 3)}`,
     },
   ];
 }

@@ -1,6 +1,6 @@
 /** What is measured of each log. */
 export const PHASES = {
-  object: ["publish", "endToEnd", "latency", "rows", "growth", "neighbour"],
+  object: ["publish", "endToEnd", "latency", "rows", "growth", "neighbour", "split"],
   vitess: ["life", "singles", "publish", "endToEnd", "latency", "notify", "growth"],
 } as const;
 export type Phase = (typeof PHASES)["object"][number];

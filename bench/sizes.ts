@@ -1,6 +1,6 @@
 import type { GrowthSize } from "./phases/growth.ts";
 
-/** How much each phase does: a full run takes about five minutes on two cores, a quick one under one. */
+/** How much each phase does: a full run takes about six minutes on two cores, a quick one under one. */
 export interface Sizes {
   publish: { rounds: number; roundMs: number };
   endToEnd: { windowMs: number };
@@ -8,6 +8,7 @@ export interface Sizes {
   rows: { messages: number };
   growth: GrowthSize;
   neighbour: { pairs: number; windowMs: number };
+  split: { pairs: number; windowMs: number; starts: number };
 }
 
 export const FULL: Sizes = {
@@ -24,6 +25,7 @@ export const FULL: Sizes = {
     retained: 100_000,
   },
   neighbour: { pairs: 5, windowMs: 6000 },
+  split: { pairs: 3, windowMs: 6000, starts: 200 },
 };
 
 /** The growth ratios are between smaller ends than those that the targets speak of. */
@@ -41,4 +43,5 @@ export const QUICK: Sizes = {
     retained: 1000,
   },
   neighbour: { pairs: 1, windowMs: 1000 },
+  split: { pairs: 1, windowMs: 1000, starts: 10 },
 };

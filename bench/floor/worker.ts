@@ -42,8 +42,9 @@ export class TenantObject extends DurableObject {
   }
 }
 
-/** Only so that the server's configuration, which names both classes, is the product's. */
+/** Only so that the server's configuration, which names all classes, is the product's. */
 export class GcRegistry extends DurableObject {}
+export class SplitManager extends DurableObject {}
 
 interface FloorEnv {
   TENANT: DurableObjectNamespace<TenantObject>;

@@ -6,6 +6,10 @@ const BATCH = 100;
 const WAIT_MS = 1000;
 const PRODUCERS = 4;
 const SUBSCRIBERS = 4;
+
+export function applicationSubscribers(count: number): FlowSubscriber[] {
+  return Array.from({ length: count }, (_, place) => ({ name: `worker-${place}`, route: null }));
+}
 /** Producers pause above so many unsettled messages, so that the backlog is bounded. */
 const MAX_BACKLOG = 10_000;
 
@@ -15,10 +19,18 @@ export interface FlowOptions {
   source: MessageSource;
   /** Messages a second; null: as fast as they are settled. */
   ratePerSecond: number | null;
+  /** Absent: four of the application. */
+  subscribers?: readonly FlowSubscriber[];
+}
+
+export interface FlowSubscriber {
+  name: string;
+  /** null: of the application. */
+  route: string | null;
 }
 
 /**
- * Producers and subscribers of one topic that run at the same time: batches of 100 in, 4 subscribers that
+ * Producers and subscribers of one topic that run at the same time: batches of 100 in, subscribers that
  * each receive and settle in turn. Whatever fails ends it, and `stop` throws it.
  */
 export class Flow {
@@ -52,12 +64,17 @@ export class Flow {
   }
 
   async start(): Promise<void> {
-    for (let opened = 0; opened < PRODUCERS + SUBSCRIBERS; opened++) {
+    const subscribers = this.options.subscribers ?? applicationSubscribers(SUBSCRIBERS);
+    for (let opened = 0; opened < PRODUCERS + subscribers.length; opened++) {
       this.clients.push(await QueueClient.open(this.options.target));
     }
-    this.running = this.clients.map((client, place) =>
-      place < PRODUCERS ? this.produce(client, place) : this.consume(client, place - PRODUCERS),
-    );
+    const [producers, consumers] = [this.clients.slice(0, PRODUCERS), this.clients.slice(PRODUCERS)];
+    this.running = [
+      ...producers.map((client, place) => this.produce(client, place)),
+      ...subscribers.map((subscriber, place) =>
+        this.consume(consumers[place] as QueueClient, subscriber, place, subscribers.length),
+      ),
+    ];
     for (const run of this.running) run.catch((error: unknown) => this.fail(error));
   }
 
@@ -100,14 +117,18 @@ export class Flow {
     }
   }
 
-  private async consume(client: QueueClient, place: number): Promise<void> {
+  private async consume(
+    client: QueueClient,
+    { name: subscriber, route }: FlowSubscriber,
+    place: number,
+    subscribers: number,
+  ): Promise<void> {
     const { group, ratePerSecond } = this.options;
-    const subscriber = `worker-${place}`;
-    const everyMs = ratePerSecond === null ? 0 : (BATCH * SUBSCRIBERS * 1000) / ratePerSecond;
-    if (everyMs > 0) await pause((place * everyMs) / SUBSCRIBERS);
+    const everyMs = ratePerSecond === null ? 0 : (BATCH * subscribers * 1000) / ratePerSecond;
+    if (everyMs > 0) await pause((place * everyMs) / subscribers);
     while (this.consuming && (this.publishing || this.backlog > 0)) {
       const startedAtMs = performance.now();
-      const { receipts, numbers } = await client.receive(group, subscriber, BATCH, WAIT_MS);
+      const { receipts, numbers } = await client.receive(group, subscriber, BATCH, WAIT_MS, route);
       if (receipts.length === 0) continue;
       await client.settle(group, subscriber, receipts);
       this.seen.add(numbers);

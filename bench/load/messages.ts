@@ -10,11 +10,21 @@ export const BODY = FRAME.replace('""', `"${"x".repeat(BODY_BYTES - FRAME.length
 export class MessageSource {
   readonly partitions: number;
   private readonly keys: string[];
+  private readonly headersOf: ((number: number) => string) | null;
   private next: number;
 
-  /** `prefix` tells the partitions of this source from another one's; `first` is its first number. */
-  constructor(partitions: number, prefix = "p", first = 0) {
+  /**
+   * `prefix` tells the partitions of this source from another one's; `first` is its first number; `headersOf` gives a
+   * message's headers as JSON text.
+   */
+  constructor(
+    partitions: number,
+    prefix = "p",
+    first = 0,
+    headersOf: ((number: number) => string) | null = null,
+  ) {
     this.partitions = partitions;
+    this.headersOf = headersOf;
     this.next = first;
     this.keys = Array.from({ length: partitions }, (_, number) => `${prefix}-${number}`);
   }
@@ -30,7 +40,8 @@ export class MessageSource {
     for (let place = 0; place < count; place++) {
       const number = this.next++;
       const key = this.keys[number % this.partitions];
-      text += `${place === 0 ? "" : ","}{"id":"${idOf(number)}","partitionKey":"${key}","body":${BODY}}`;
+      const headers = this.headersOf === null ? "" : `"headers":${this.headersOf(number)},`;
+      text += `${place === 0 ? "" : ","}{"id":"${idOf(number)}","partitionKey":"${key}",${headers}"body":${BODY}}`;
     }
     return `${text}]}`;
   }

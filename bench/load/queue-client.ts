@@ -38,8 +38,15 @@ export class QueueClient {
     if (countOf(reply, '"duplicate":false') !== count) throw unexpected("publish", reply);
   }
 
-  async receive(group: string, subscriber: string, maxMessages: number, waitMs: number): Promise<Received> {
-    const body = `{"subscriber":"${subscriber}","maxMessages":${maxMessages},"waitMs":${waitMs}}`;
+  async receive(
+    group: string,
+    subscriber: string,
+    maxMessages: number,
+    waitMs: number,
+    route: string | null = null,
+  ): Promise<Received> {
+    const attached = route === null ? "" : `,"route":"${route}"`;
+    const body = `{"subscriber":"${subscriber}","maxMessages":${maxMessages},"waitMs":${waitMs}${attached}}`;
     const reply = await this.connection.request(this.headsOf(group).receive, body);
     return scanDeliveries(expectOk("receive", reply));
   }

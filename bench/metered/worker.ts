@@ -4,7 +4,7 @@ import worker, { TenantObject as ProductObject } from "../../src/workers/index.t
  * The product's Worker, with the platform's own counters read out: `POST /meter/{tenant}` answers what the
  * tenant object's statements read and wrote, and the hints that it got, since the last such call.
  */
-export { GcRegistry } from "../../src/workers/index.ts";
+export { GcRegistry, SplitManager } from "../../src/workers/index.ts";
 
 export interface Meter {
   rowsRead: number;

@@ -32,6 +32,12 @@ export async function runFlow(
   const target = { url, token, tenant: TENANT, topic: "end-to-end" };
   const source = new MessageSource(PARTITIONS);
   const flow = new Flow({ target, group: "workers", source, ratePerSecond: null });
+  const figures = await warmUpAndWatch(flow, windowMs);
+  return { figures, settled: flow.settled };
+}
+
+/** The whole life of a flow that was not started yet. */
+export async function warmUpAndWatch(flow: Flow, windowMs: number): Promise<EndToEndFigures> {
   await flow.start();
   let watched: Omit<EndToEndFigures, "redelivered">;
   try {
@@ -40,7 +46,7 @@ export async function runFlow(
   } finally {
     await flow.stop();
   }
-  return { figures: { ...watched, redelivered: flow.seen.again }, settled: flow.settled };
+  return { ...watched, redelivered: flow.seen.again };
 }
 
 /** Until the backlog is as large as it gets: while it grows, publishing takes more than its part. */

@@ -23,6 +23,15 @@ function setup(): Required<Figures> {
     },
     growth: { backlog: 1, partitions: 1.5, retained: 1.6 },
     neighbour: { ratio: 1.2, aloneP50: 1, aloneP99: 2, besideP50: 1.1, besideP99: 2.4, busyRate: 5000 },
+    split: {
+      ratio: 0.69,
+      plainRate: 1000,
+      splitRate: 690,
+      startMs: 4,
+      slowestStartMs: 9,
+      endMs: 50.1,
+      slowestEndMs: 60,
+    },
   };
 }
 
@@ -36,6 +45,7 @@ describe("the figures", () => {
       rows: { read: 6, written: 6.5, writtenPerFurtherGroup: 2.5 },
       growth: { backlog: 1, partitions: 1.5, retained: 1.6 },
       neighbour: { ratio: 1.2 },
+      split: { ratio: 0.69, start: 4, end: 50.1 },
     });
   });
 
@@ -60,13 +70,16 @@ describe("the figures", () => {
       "growth.partitions": true,
       "growth.retained": false,
       "neighbour.ratio": true,
+      "split.ratio": false,
+      "split.start": true,
+      "split.end": false,
     });
   });
 
   test("stand in a table beside their targets", () => {
     const [head, ...lines] = tableOf(linesOf(setup())).split("\n");
     expect(head).toMatch(/^figure +measured +target +beside it$/);
-    expect(lines).toHaveLength(13);
+    expect(lines).toHaveLength(16);
     expect(lines[0]).toMatch(/^publish\.batch1 +600 msg\/s +at least 600 +met +0\.6 of floor\.batch1 1000$/);
     expect(lines[5]).toMatch(/^latency\.p99 +30\.01 ms +at most 30 +MISSED +max 40 ms/);
   });
