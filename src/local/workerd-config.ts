@@ -6,7 +6,11 @@ export const COMPATIBILITY_FLAGS = ["enable_request_signal"];
 export const CONFIG_NAME = "fairlane";
 
 /** The binding and the class of each Durable Object. */
-export const OBJECT_CLASSES = { TENANT: "TenantObject", GC_REGISTRY: "GcRegistry" } as const;
+export const OBJECT_CLASSES = {
+  TENANT: "TenantObject",
+  GC_REGISTRY: "GcRegistry",
+  SPLIT_MANAGER: "SplitManager",
+} as const;
 
 /** The sockets' names, as the runtime reports them with their ports. */
 export type SocketName = "http" | "cron";

@@ -44,6 +44,10 @@ const deliveredAt = atTime.optional().meta({
   description:
     "Since when the delivery under way is out, however often it was extended; absent: there is none, or it is not known",
 });
+const route = z
+  .string()
+  .optional()
+  .meta({ description: "The route whose subscribers get the message; absent: the application's do" });
 const lease = z.strictObject({ subscriber: z.string(), epoch: count, expiresAt: atTime });
 
 /** What stands between the message and its delivery. */
@@ -53,7 +57,9 @@ export const blocker = z
     z
       .strictObject({ kind: z.literal("log-unavailable"), until: atTime })
       .meta({ description: "The log cannot be read; it is tried again then" }),
-    z.strictObject({ kind: z.literal("no-subscriber") }).meta({ description: "The group has no live one" }),
+    z
+      .strictObject({ kind: z.literal("no-subscriber"), route })
+      .meta({ description: "The group has no live one, or that route has none" }),
     z
       .strictObject({ kind: z.literal("nobody-asking"), subscribers: count })
       .meta({ description: "Subscribers are live, and none of them has a receive open" }),
@@ -122,6 +128,7 @@ export const explanation = z
     subscriber: z.string().optional().meta({ description: "Who has the delivery under way" }),
     deliveredAt,
     targetGroup: z.string().optional().meta({ description: "The only group that gets it" }),
+    route,
     deadLetter: deadLetter.optional(),
     blockers: z.array(blocker).meta({
       description:

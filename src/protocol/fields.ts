@@ -97,8 +97,9 @@ export const publishedKey = checked(publishedKeyProblem).meta({
   pattern: `^${PUBLISHED_KEY}$`,
   description: `The unit of order: ${KEY_RULES}; a first character ~ is reserved`,
 });
+export const NAMED_KEY_PATTERN = `^(${SPREAD_LANE}|${PUBLISHED_KEY})$`;
 export const namedKey = checked(namedKeyProblem).meta({
-  pattern: `^(${SPREAD_LANE}|${PUBLISHED_KEY})$`,
+  pattern: NAMED_KEY_PATTERN,
   minLength: 1,
   maxLength: MAX_KEY_CODE_POINTS,
   description: `A partition key, or one of the spread lanes ~0 to ~${SPREAD_LANES - 1}`,

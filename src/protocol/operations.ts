@@ -22,6 +22,7 @@ import {
   messagesReply,
 } from "./messages.ts";
 import { type Operation, operation } from "./operation.ts";
+import { GROUP, noBody, noContent, noQuery, read, TENANT, TOPIC } from "./operation-parts.ts";
 import { overviewQuery, overviewReply, subscribersReply } from "./overview.ts";
 import {
   collectReply,
@@ -36,21 +37,14 @@ import {
 } from "./progress.ts";
 import { publishReply, publishRequest } from "./publish.ts";
 import { receiveReply, receiveRequest } from "./receive.ts";
-import { putRouteRequest, routeReply, routesReply } from "./routes.ts";
+import { routeOperations } from "./route-operations.ts";
 import { settleReply, settleRequest } from "./settle.ts";
+import { workloadName } from "./split-manager.ts";
+import { splitOperations } from "./split-operations.ts";
 import { putTopicRequest, topicReply, topicSettingsReply, topicsReply } from "./topics.ts";
 
-const TENANT = "/v1/tenants/{tenant}" as const;
-const TOPIC = `${TENANT}/topics/{topic}` as const;
-const GROUP = `${TOPIC}/groups/{group}` as const;
 const SUBSCRIBER = `${GROUP}/subscribers/{subscriber}` as const;
 
-const ROUTE = `${GROUP}/routes/{route}` as const;
-
-const noQuery = z.strictObject({});
-const noBody = { kind: "none" } as const;
-const noContent = { 204: { description: "Done" } };
-const read = ["consume", "admin"] as const;
 /** Of calls that dead-letter topics do not take. */
 const originalTopic = { topic: originalTopicName };
 const percentEncoded = { type: "string", minLength: 1, pattern: "^(%[0-9A-Fa-f]{2}|[\\t -$&-~])+$" };
@@ -61,6 +55,7 @@ export const pathParams: Record<string, z.ZodType> = {
   group: groupName,
   subscriber: subscriberName,
   route: routeName,
+  workload: workloadName,
 };
 
 export const operations = {
@@ -289,42 +284,7 @@ export const operations = {
     body: noBody,
     replies: { 200: { description: "The first of them, explained", schema: waitingLanesReply } },
   }),
-  putRoute: operation({
-    method: "PUT",
-    path: ROUTE,
-    scopes: ["consume"],
-    summary: "Start a route, or renew it",
-    query: noQuery,
-    body: { kind: "json", schema: putRouteRequest },
-    replies: { 200: { description: "The route as it is now", schema: routeReply } },
-  }),
-  getRoute: operation({
-    method: "GET",
-    path: ROUTE,
-    scopes: read,
-    summary: "One route with its counts",
-    query: noQuery,
-    body: noBody,
-    replies: { 200: { description: "The route as it is now", schema: routeReply } },
-  }),
-  listRoutes: operation({
-    method: "GET",
-    path: `${GROUP}/routes`,
-    scopes: read,
-    summary: "How the group is split",
-    query: noQuery,
-    body: noBody,
-    replies: { 200: { description: "Its routes, and what is left for the application", schema: routesReply } },
-  }),
-  deleteRoute: operation({
-    method: "DELETE",
-    path: ROUTE,
-    scopes: ["consume"],
-    summary: "End a route",
-    query: noQuery,
-    body: noBody,
-    replies: noContent,
-  }),
+  ...routeOperations,
   subscribers: operation({
     method: "GET",
     path: `${GROUP}/subscribers`,
@@ -382,6 +342,7 @@ export const operations = {
     body: noBody,
     replies: { 200: { description: "What the pass did", schema: collectReply } },
   }),
+  ...splitOperations,
   health: operation({
     method: "GET",
     path: "/healthz",

@@ -59,6 +59,10 @@ export const subscribersReply = z.strictObject({
   subscribers: z.array(
     z.strictObject({
       subscriber: z.string(),
+      route: z
+        .string()
+        .optional()
+        .meta({ description: "The route that it is attached to; absent: it is the application's" }),
       asking: z.boolean().meta({ description: "A receive is open, or ended a moment ago" }),
       lanes: count.meta({ description: "Partitions it holds" }),
       busyLanes: count.meta({ description: "Of them, those with work now" }),

@@ -37,7 +37,14 @@ export const problem = z
       .meta({ description: "Of an invalid request: which field, and what is wrong with it" }),
     route: z.string().optional().meta({ description: "Of route-overlap and route-undecided: the other route" }),
     witness: z
-      .strictObject({ headers: z.record(z.string(), z.string()), key: z.string().optional() })
+      .strictObject({
+        headers: z.record(z.string(), z.string()),
+        opaqueHeaders: z
+          .array(z.string())
+          .optional()
+          .meta({ description: "On brokers: headers whose values are no text" }),
+        key: z.string().optional(),
+      })
       .optional()
       .meta({ description: "Of route-overlap: a message that both routes would take" }),
   })

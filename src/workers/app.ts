@@ -1,5 +1,7 @@
 import { type Context, Hono } from "hono";
+import type { Operation } from "../protocol/operation.ts";
 import { operationList } from "../protocol/operations.ts";
+import { agentConnection } from "../protocol/split-agent.ts";
 import { type ServicesOutcome, servicesOf } from "./compose.ts";
 import type { Env } from "./env.ts";
 import type { AnyRoute } from "./http/call.ts";
@@ -7,7 +9,14 @@ import { handle, readyServices } from "./http/handle.ts";
 import { failureOf, problemResponse } from "./http/problem-response.ts";
 import { requestIdOf } from "./http/request-id.ts";
 import { routes } from "./routes/routes.ts";
+import { connectAgent } from "./routes/splits.ts";
 import { PAGE_PATHS, servePage } from "./routes/ui.ts";
+
+/** Of the API, and the agent's WebSocket, which is none of its calls. */
+const CALLS: [Operation, AnyRoute][] = [
+  ...operationList().map(([id, operation]): [Operation, AnyRoute] => [operation, routes[id] as AnyRoute]),
+  [agentConnection, connectAgent as AnyRoute],
+];
 
 type AppContext = Context<{ Bindings: Env }>;
 
@@ -17,8 +26,7 @@ type AppContext = Context<{ Bindings: Env }>;
  */
 export function makeApp(servicesFor: (env: Env) => ServicesOutcome = servicesOf): Hono<{ Bindings: Env }> {
   const app = new Hono<{ Bindings: Env }>();
-  for (const [id, operation] of operationList()) {
-    const route = routes[id] as AnyRoute;
+  for (const [operation, route] of CALLS) {
     app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), (c) =>
       handle(operation, route, {
         request: c.req.raw,
@@ -76,7 +84,7 @@ function methodsOf(path: string): string | null {
   return [...methods, "OPTIONS"].sort().join(", ");
 }
 
-const PATTERNS = operationList().map(([, { method, path }]): [RegExp, string] => [
+const PATTERNS = CALLS.map(([{ method, path }]): [RegExp, string] => [
   new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
   method,
 ]);

@@ -1,11 +1,13 @@
 import { makeVitessLogs } from "../log/compose.ts";
 import { type LogConfig, SAFE_COMMIT_HORIZON_MS } from "../log/log-config.ts";
+import type { SplitRef } from "../protocol/split-calls.ts";
 import type { TenantCalls } from "../protocol/tenant-calls.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { Hints } from "./hints.ts";
 import { TokenVerifier } from "./http/auth.ts";
 import { platformAfter } from "./http/deadline.ts";
+import { SplitCaller, type SplitStub } from "./http/split-caller.ts";
 import { TenantCaller } from "./http/tenant-caller.ts";
 import { logLine } from "./log-line.ts";
 import { MessageReader, type OutsideLogs } from "./message-reader.ts";
@@ -18,6 +20,7 @@ export interface Services {
   /** null: authorisation is off. */
   verifier: TokenVerifier | null;
   tenants: TenantCaller;
+  splits: SplitCaller;
   publishLog: PublishLog;
   /** null where the tenant object holds the log: its replies have the messages in them. */
   reader: MessageReader | null;
@@ -44,8 +47,9 @@ function compose(env: Env): ServicesOutcome {
   if (!read.ok) return read;
   const { config } = read;
   const tenants = new TenantCaller((tenant) => tenantStub(env, tenant));
+  const splits = new SplitCaller((of) => splitStub(env, of));
   const verifier = config.authSecret === null ? null : new TokenVerifier(config.authSecret);
-  return { ok: true, services: { config, verifier, tenants, ...logServices(config.log, tenants) } };
+  return { ok: true, services: { config, verifier, tenants, splits, ...logServices(config.log, tenants) } };
 }
 
 function logServices(log: LogConfig, tenants: TenantCaller): LogServices {
@@ -78,4 +82,9 @@ export function outsideLogServices(logOf: OutsideLogs, tenants: TenantCaller): L
 /** The stub has the object's methods; the platform's type for it forgets what `Outcome` holds. */
 export function tenantStub(env: Env, tenant: string): TenantCalls {
   return env.TENANT.getByName(tenant) as unknown as TenantCalls;
+}
+
+/** One object for each workload of a tenant: neither name can hold a line end. */
+function splitStub(env: Env, { tenant, workload }: SplitRef): SplitStub {
+  return env.SPLIT_MANAGER.getByName(`${tenant}\n${workload}`) as unknown as SplitStub;
 }

@@ -1,4 +1,5 @@
 import type { GcRegistry } from "../durable/gc-registry.ts";
+import type { SplitManager } from "../durable/split-manager/split-manager.ts";
 import type { TenantObject } from "../durable/tenant-object.ts";
 import type { LogVariables } from "../log/log-config.ts";
 
@@ -6,6 +7,7 @@ import type { LogVariables } from "../log/log-config.ts";
 export interface Env extends LogVariables {
   TENANT: DurableObjectNamespace<TenantObject>;
   GC_REGISTRY: DurableObjectNamespace<GcRegistry>;
+  SPLIT_MANAGER: DurableObjectNamespace<SplitManager>;
   /** Names between commas; absent: the bundled tenants.json. */
   MQ_TENANTS?: string;
   /** Secret of the tokens. */

@@ -6,6 +6,7 @@ import { type GcPorts, runCollection } from "./gc-cron.ts";
 import { logLine } from "./log-line.ts";
 
 export { GcRegistry } from "../durable/gc-registry.ts";
+export { SplitManager } from "../durable/split-manager/split-manager.ts";
 export { TenantObject } from "../durable/tenant-object.ts";
 
 const app = makeApp();

@@ -49,6 +49,7 @@ describe("the launcher", () => {
     expect(await getJson(server, "/variables")).toEqual({
       TENANT: null,
       GC_REGISTRY: null,
+      SPLIT_MANAGER: null,
       MESSAGE_LOG: "object",
       MQ_TENANTS: "a,b",
       AUTH: "off",

@@ -17,11 +17,14 @@ export class TenantObject extends DurableObject {
 
 export class GcRegistry extends DurableObject {}
 
+export class SplitManager extends DurableObject {}
+
 export default {
   async fetch(request: Request, env: StandInEnv): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/healthz") return new Response("health", { status: env.UNHEALTHY ? 500 : 200 });
-    if (pathname === "/variables") return Response.json({ ...env, TENANT: null, GC_REGISTRY: null });
+    if (pathname === "/variables")
+      return Response.json({ ...env, TENANT: null, GC_REGISTRY: null, SPLIT_MANAGER: null });
     return Response.json(await env.TENANT.getByName("one").count());
   },
 

@@ -159,9 +159,13 @@ const NO_JSON: [string, string | Uint8Array][] = [
 function brokenBodies(contract: Contract, operation: DocumentedOperation): Broken[] {
   const body = contract.jsonBody(operation);
   if (body === null) return operation.requestBody === undefined ? unwantedBodies(operation) : [];
+  // Alternatives that share a property have the same faults in it: each is sent once.
+  const faults = new Map(
+    faultsOf(contract, body.schema).map((fault) => [`${fault.path} ${fault.what}`, fault]),
+  );
   const texts = body.required ? [...NO_JSON, ["nothing", ""] as [string, string]] : NO_JSON;
   return [
-    ...faultsOf(contract, body.schema).map(
+    ...[...faults.values()].map(
       ({ what, value, ...where }): Broken => ({
         what: `${where.path === "" ? "the body" : where.path}: ${what}`,
         twist: { text: JSON.stringify(value) },

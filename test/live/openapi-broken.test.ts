@@ -4,6 +4,7 @@ import { type Live, SECRET, setup, until } from "./harness.ts";
 import { brokenRequests, wholeRequest } from "./openapi-broken-requests.ts";
 import { digestOf } from "./openapi-digest.ts";
 import { Contract, type DocumentedOperation } from "./openapi-document.ts";
+import { keepFilterRules } from "./openapi-filters.ts";
 import {
   DocumentedCalls,
   fetchedDocument,
@@ -20,10 +21,18 @@ import type { Delivery, Problem } from "./wire.ts";
 
 // Each request in which the document sees one thing wrong is refused by the right problem, and changes nothing.
 
-const NAMES = { tenant: TENANT, topic: "stock", group: "readers", subscriber: "reader" };
+const NAMES = {
+  tenant: TENANT,
+  topic: "stock",
+  group: "readers",
+  subscriber: "reader",
+  route: "alice",
+  workload: "shop",
+};
 const HOURS_MS = 12 * 3600 * 1000;
 /** For longer than the tests run. */
 const HELD = { leaseDurationMs: HOURS_MS, visibilityTimeoutMs: HOURS_MS };
+const FILTER = { header: "x-dev", equals: "alice" };
 const SCOPES = ["publish", "consume", "admin"];
 const IDS = Object.keys(scenes);
 
@@ -52,6 +61,10 @@ async function stock(): Promise<void> {
   });
   const { receipt } = deliveries[0] as Delivery;
   await api.settle(NAMES.topic, NAMES.group, [{ receipt, action: "reject", reason: "no" }]);
+  const route = { params: NAMES, body: { filter: FILTER, ttlMs: HOURS_MS } };
+  expect((await calls.send("putRoute", route)).status).toBe(200);
+  const sources = [{ queue: "orders", provider: "kafka", sourceName: "shop.orders" }];
+  expect((await calls.send("putSplit", { params: NAMES, body: { sources } })).status).toBe(200);
   await until("a dead letter", async () => (await api.deadLetters(NAMES.topic)).length === 1);
 }
 
@@ -71,6 +84,10 @@ function whole(id: string): Request {
   const request = wholeRequest(contract, operationOf(id), NAMES);
   if (id === "explain") delete request.query.offset;
   if (id === "listMessages") delete request.query.last;
+  if (id === "putRoute" || id === "putSplitRoute") {
+    const body = request.body as { filter: unknown };
+    body.filter = keepFilterRules(body.filter, id === "putRoute" ? "fairlane" : "kafka");
+  }
   if (id === "putTopic") request.body = { retentionMs: 1000, maxRetentionMs: 2000 };
   return request;
 }
@@ -200,6 +217,31 @@ describe("names that stand for nothing", () => {
     await expectNothingChanged();
   });
 
+  test.each(["getRoute", "deleteRoute"])("%s of an unknown route", async (id) => {
+    expectProblem(await calls.send(id, { params: { ...NAMES, route: "nobody" } }), "not-found");
+    expect(operationOf(id).responses[404]?.description).toMatch(/not-found: .*route/);
+    await expectNothingChanged();
+  });
+
+  test("a workload without a split", async () => {
+    const ids = IDS.filter((id) => operationOf(id).path.includes("{workload}") && id !== "putSplit");
+    expect(ids.length).toBeGreaterThan(5);
+    for (const id of ids) {
+      const { params, ...request } = whole(id);
+      const reply = await calls.send(id, { ...request, params: { ...params, workload: "nowhere" } });
+      expectProblem(reply, "not-found");
+      expect(operationOf(id).responses[404]?.description, id).toMatch(/not-found: .*split/);
+    }
+    await expectNothingChanged();
+  });
+
+  test("receive on an unknown route, which takes nothing and makes no subscriber known", async () => {
+    const body = { subscriber: "lost", route: "nobody" };
+    expectProblem(await calls.send("receive", { params: NAMES, body }), "not-found");
+    expect(operationOf("receive").responses[404]?.description).toMatch(/not-found: .*route/);
+    await expectNothingChanged();
+  });
+
   test("releaseLease of a partition that nobody holds", async () => {
     expectProblem(
       await calls.send("releaseLease", { params: NAMES, query: { partitionKey: "k9" } }),
@@ -220,6 +262,15 @@ describe("requests that the state of things, or their size, does not allow", () 
   test("deleteGroup while it has live subscribers", async () => {
     for (const query of [{}, { force: false }]) {
       expectProblem(await calls.send("deleteGroup", { params: NAMES, query }), "conflict");
+    }
+    await expectNothingChanged();
+  });
+
+  test("putRoute with a filter that takes what another route does", async () => {
+    for (const filter of [FILTER, { everything: true }, { header: "X-Dev", matches: "a.*e" }]) {
+      const reply = await calls.send("putRoute", { params: { ...NAMES, route: "bob" }, body: { filter } });
+      const { route, witness } = expectProblem(reply, "route-overlap");
+      expect([route, witness]).toEqual(["alice", { headers: { "x-dev": "alice" } }]);
     }
     await expectNothingChanged();
   });
@@ -269,6 +320,21 @@ test("more groups than a topic may have: too much, and when to try again", async
   ]);
   const receive = { params: { ...NAMES, topic: "crowded", group: "more" }, body: { subscriber: "s" } };
   expectProblem(await calls.send("receive", receive), "rate-limited");
+});
+
+test("more routes than a group may have: too much, and when to try again", async () => {
+  const put = (n: number) => {
+    const body = { filter: { header: "x-dev", equals: `d${n}` } };
+    return calls.send("putRoute", {
+      params: { ...NAMES, topic: "split", group: "g", route: `r${n}` },
+      body,
+    });
+  };
+  const statuses: number[] = [];
+  for (let n = 0; n < 21; n += 1) statuses.push((await put(n)).status);
+  expect(statuses).toEqual([...Array(20).fill(200), 429]);
+  expectProblem(await put(20), "rate-limited");
+  expect((await put(0)).status, "one that is there is renewed").toBe(200);
 });
 
 describe("topics and groups that a call makes", () => {

@@ -11,6 +11,7 @@ export async function digestOf(calls: DocumentedCalls): Promise<Record<string, u
     digest[[id, ...Object.values(params)].join(" ")] = reply.json;
     return reply.json;
   };
+  await read("getSplit", { workload: "shop" });
   const { topics } = await read("listTopics");
   for (const topic of topics as string[]) {
     const { groups } = await read("getTopic", { topic });
@@ -18,7 +19,7 @@ export async function digestOf(calls: DocumentedCalls): Promise<Record<string, u
     if (!topic.endsWith("_dlq")) await read("deadLetters", { topic });
     for (const { group } of groups as { group: string }[]) {
       // A heartbeat shows in the leases, a delivery in the lag and in what the topic says of its groups.
-      for (const id of ["getGroup", "lag", "leases"]) await read(id, { topic, group });
+      for (const id of ["getGroup", "lag", "leases", "listRoutes"]) await read(id, { topic, group });
     }
   }
   return digest;

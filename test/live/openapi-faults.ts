@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Contract, Schema } from "./openapi-document.ts";
-import { checkKeywords, kindOf, valuesOf } from "./openapi-values.ts";
+import { alternativesOf, checkKeywords, kindOf, valuesOf } from "./openapi-values.ts";
 
 /** A value in which exactly one thing is wrong, by the document. */
 export interface Fault {
@@ -46,14 +46,31 @@ export const ODD_TEXTS = [
 const OF_EACH_TYPE: readonly unknown[] = [null, true, 7, 1.5, "text", []];
 /** Where an object or an array is expected, one with something else in it is wrong inside, not in its type. */
 const WITH_CONTENT: readonly unknown[] = [[1], { some: 1 }];
-const CONTAINERS = ["object", "array", "oneOf", "$ref"];
+const CONTAINERS = ["object", "array", "oneOf", "anyOf", "$ref"];
 
-/** All that can be wrong with a value of this schema, one thing at a time. */
-export function faultsOf(contract: Contract, schema: Schema, path = ""): Fault[] {
+/**
+ * All that can be wrong with a value of this schema, one thing at a time. What a schema refers to itself for is only tried
+ * in its place: inside, the same is wrong as outside.
+ *
+ * @param trail the references that led here
+ */
+export function faultsOf(
+  contract: Contract,
+  schema: Schema,
+  path = "",
+  trail: readonly string[] = [],
+): Fault[] {
   checkKeywords(schema);
-  const [full] = fc.sample(valuesOf(contract, schema, true), { numRuns: 1, seed: 2 });
-  const candidates = [...valueFaults(schema, path), ...innerFaults(contract, schema, full, path)];
-  return candidates.filter(({ value }) => !contract.isValid(schema, value));
+  const [full] = fc.sample(valuesOf(contract, schema, true, trail), { numRuns: 1, seed: 2 });
+  const isAgain = trail.includes(String(schema.$ref));
+  const inner = isAgain ? [] : innerFaults({ contract, trail }, schema, full, path);
+  return [...valueFaults(schema, path), ...inner].filter(({ value }) => !contract.isValid(schema, value));
+}
+
+/** Where in the document a schema was met. */
+interface Place {
+  contract: Contract;
+  trail: readonly string[];
 }
 
 /** Of the value itself, whatever is in it. */
@@ -76,38 +93,42 @@ function valueFaults(schema: Schema, path: string): Fault[] {
   }
 }
 
-function innerFaults(contract: Contract, schema: Schema, full: unknown, path: string): Fault[] {
+function innerFaults(place: Place, schema: Schema, full: unknown, path: string): Fault[] {
+  const { contract, trail } = place;
   switch (kindOf(schema)) {
-    case "$ref":
-      return faultsOf(contract, contract.resolved(schema as { $ref: string }), path);
+    case "$ref": {
+      const { $ref } = schema as { $ref: string };
+      return faultsOf(contract, contract.resolved({ $ref }), path, [...trail, $ref]);
+    }
     case "array":
-      return arrayFaults(contract, schema, full as unknown[], path);
+      return arrayFaults(place, schema, full as unknown[], path);
     case "object":
-      return objectFaults(contract, schema, full as Record<string, unknown>, path);
+      return objectFaults(place, schema, full as Record<string, unknown>, path);
     case "oneOf":
-      return (schema.oneOf as Schema[]).flatMap((variant) =>
-        faultsOf(contract, variant, path).map((fault) => ({ ...fault, orBeside: path })),
+    case "anyOf":
+      return alternativesOf(schema).flatMap((variant) =>
+        faultsOf(contract, variant, path, trail).map((fault) => ({ ...fault, orBeside: path })),
       );
     default:
       return [];
   }
 }
 
-function arrayFaults(contract: Contract, schema: Schema, full: unknown[], path: string): Fault[] {
+function arrayFaults({ contract, trail }: Place, schema: Schema, full: unknown[], path: string): Fault[] {
   const { minItems, maxItems, items } = schema as { minItems?: number; maxItems: number; items: Schema };
   const faults: Fault[] = [];
   if (minItems !== undefined)
     faults.push({ what: "too few items", value: full.slice(0, minItems - 1), path });
-  const [item] = fc.sample(valuesOf(contract, items, true), { numRuns: 1, seed: 3 });
+  const [item] = fc.sample(valuesOf(contract, items, true, trail), { numRuns: 1, seed: 3 });
   faults.push({ what: "too many items", value: Array(maxItems + 1).fill(item), path });
-  for (const fault of faultsOf(contract, items, `${path}[1]`)) {
+  for (const fault of faultsOf(contract, items, `${path}[1]`, trail)) {
     faults.push({ ...fault, value: [item, fault.value] });
   }
   return faults;
 }
 
 function objectFaults(
-  contract: Contract,
+  { contract, trail }: Place,
   schema: Schema,
   full: Record<string, unknown>,
   path: string,
@@ -132,7 +153,7 @@ function objectFaults(
     if (additionalProperties === false) faults.push({ what: `with ${name}`, value, path: below(path, name) });
   }
   for (const [name, part] of Object.entries(properties)) {
-    for (const fault of faultsOf(contract, part, below(path, name))) {
+    for (const fault of faultsOf(contract, part, below(path, name), trail)) {
       faults.push({ ...fault, value: { ...full, [name]: fault.value } });
     }
   }

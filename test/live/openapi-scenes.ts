@@ -1,7 +1,9 @@
 import { expect } from "vitest";
 import type { Reply } from "./api.ts";
 import { only } from "./harness.ts";
+import { keepFilterRules } from "./openapi-filters.ts";
 import type { Request } from "./openapi-request.ts";
+import { splitScenes } from "./openapi-split-scenes.ts";
 import {
   deliver,
   delivered,
@@ -12,6 +14,8 @@ import {
   publishNamed,
   type Ready,
   rejected,
+  routed,
+  routeThere,
   takeFreshGroup,
   topicThere,
 } from "./openapi-stage.ts";
@@ -96,6 +100,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   receive: {
     ready: async (calls, request) => {
       takeFreshGroup(request.params);
+      const { route } = request.body as { route?: string };
+      if (route !== undefined) await routed(calls, request, route);
       await publish(calls, request, [{ body: 1 }]);
     },
     meant: lists("deliveries"),
@@ -244,6 +250,32 @@ export const scenes: Readonly<Record<string, Scene>> = {
     unknownGroup: "not-found",
   },
   overview: {},
+  putRoute: {
+    ready: async (_, request) => {
+      takeFreshGroup(request.params);
+      const body = request.body as { filter: unknown };
+      body.filter = keepFilterRules(body.filter);
+    },
+    meant: ({ params, body }, { json }) => {
+      const { ttlMs = 30_000 } = body as { ttlMs?: number };
+      expect(json).toMatchObject({ route: params.route, ttlMs, filter: expect.any(Object) });
+    },
+    unknownTopic: "made",
+    unknownGroup: "made",
+  },
+  getRoute: {
+    ready: routeThere,
+    meant: ({ params }, { json }) => expect(json.route).toBe(params.route),
+    unknownTopic: "not-found",
+    unknownGroup: "not-found",
+  },
+  listRoutes: {
+    ready: routeThere,
+    meant: lists("routes"),
+    unknownTopic: "not-found",
+    unknownGroup: "not-found",
+  },
+  deleteRoute: { ready: routeThere, unknownTopic: "not-found", unknownGroup: "not-found" },
   deadLetters: {
     ready: async (calls, request) => {
       await rejected(calls, request);
@@ -272,6 +304,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     unknownTopic: "not-found",
   },
   collect: { maxRuns: 2 },
+  ...splitScenes,
   health: {},
   openapi: {},
 };

@@ -105,6 +105,15 @@ export const delivered: Ready = async (calls, request) => {
 export const leased = async (calls: DocumentedCalls, request: Request): Promise<string> =>
   (await deliver(calls, request, 1))[0]?.partitionKey ?? expect.fail("one delivery");
 
+/** A route that takes every message, of a group of its own. */
+export async function routed(calls: DocumentedCalls, { params }: Request, route: string): Promise<void> {
+  await ok(calls, "putRoute", { params: { ...params, route }, body: { filter: { everything: true } } });
+}
+export const routeThere: Ready = async (calls, request) => {
+  takeFreshGroup(request.params);
+  await routed(calls, request, request.params.route ?? "r");
+};
+
 interface DeadLetter {
   id: string;
   partitionKey: string;

@@ -3,7 +3,8 @@ import type { Contract, Schema } from "./openapi-document.ts";
 
 /**
  * Values that a schema of the document calls valid. It knows the keywords that the document uses for requests, and fails
- * on any other: a rule that is not understood would be a rule that nobody tests.
+ * on any other: a rule that is not understood would be a rule that nobody tests. A schema that refers to itself is gone
+ * into once more, and then without what refers to it again.
  */
 
 const ANNOTATIONS = ["description", "title", "default", "examples"];
@@ -11,6 +12,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   any: [],
   $ref: ["$ref"],
   oneOf: ["oneOf"],
+  anyOf: ["anyOf"],
   enum: ["type", "enum"],
   const: ["type", "const"],
   boolean: ["type"],
@@ -22,7 +24,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function kindOf(schema: Schema): string {
-  for (const keyword of ["$ref", "oneOf", "enum", "const"]) if (keyword in schema) return keyword;
+  for (const keyword of ["$ref", "oneOf", "anyOf", "enum", "const"]) if (keyword in schema) return keyword;
   return typeof schema.type === "string" ? schema.type : "any";
 }
 
@@ -34,15 +36,28 @@ export function checkKeywords(schema: Schema): void {
   }
 }
 
-/** `full`: with every property that may be there. */
-export function valuesOf(contract: Contract, schema: Schema, full = false): fc.Arbitrary<unknown> {
+/** The alternatives of a `oneOf` or an `anyOf`. */
+export function alternativesOf({ oneOf, anyOf }: Schema): Schema[] {
+  return (oneOf ?? anyOf) as Schema[];
+}
+
+/** `full`: with every property that may be there. `trail`: the references that led here. */
+export function valuesOf(
+  contract: Contract,
+  schema: Schema,
+  full = false,
+  trail: readonly string[] = [],
+): fc.Arbitrary<unknown> {
   checkKeywords(schema);
-  const inner = (part: unknown) => valuesOf(contract, part as Schema, full);
+  const inner = (part: unknown) => valuesOf(contract, part as Schema, full, trail);
   switch (kindOf(schema)) {
-    case "$ref":
-      return inner(contract.resolved(schema as { $ref: string }));
+    case "$ref": {
+      const { $ref } = schema as { $ref: string };
+      return valuesOf(contract, contract.resolved({ $ref }), full, [...trail, $ref]);
+    }
     case "oneOf":
-      return fc.oneof(...(schema.oneOf as Schema[]).map(inner));
+    case "anyOf":
+      return fc.oneof(...ending(alternativesOf(schema), trail).map(inner));
     case "enum":
       return fc.constantFrom(...(schema.enum as unknown[]));
     case "const":
@@ -62,6 +77,14 @@ export function valuesOf(contract: Contract, schema: Schema, full = false): fc.A
     default:
       return fc.jsonValue({ maxDepth: 2 });
   }
+}
+
+/** Those that come to an end, where a reference was followed twice already. */
+function ending(alternatives: Schema[], trail: readonly string[]): Schema[] {
+  const again = trail.filter((ref, i) => trail.indexOf(ref) < i);
+  const found = alternatives.filter((one) => !again.some((ref) => JSON.stringify(one).includes(`"${ref}"`)));
+  if (found.length === 0) throw new Error(`no value comes to an end: ${trail.join(" > ")}`);
+  return found;
 }
 
 function boundsOf({ minimum, maximum }: Schema): { min: number; max: number } {

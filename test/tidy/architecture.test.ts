@@ -9,6 +9,9 @@ const MANIFEST = "package.json";
 const PORTS = "src/durable/ports.ts";
 /** What the variables say of the log: the Worker, the object and the local server read it. */
 const LOG_CONFIG = "src/log/log-config.ts";
+/** Pure, like the core: what a filter means and which phase follows which is the same for everybody. */
+const FILTERS = "src/splitting/filter/";
+const SPLIT_STATE = "src/splitting/state/";
 /** The dashboard as the Worker serves it, made by the build. */
 const PAGE = "src/dashboard/assets.generated.ts";
 
@@ -25,7 +28,7 @@ interface Rule {
 const RULES: readonly Rule[] = [
   { of: "src/core/", values: [] },
   { of: CONTRACT, values: ["src/core/"] },
-  { of: "src/protocol/", values: ["src/core/"], types: [CONTRACT] },
+  { of: "src/protocol/", values: ["src/core/", FILTERS, SPLIT_STATE], types: [CONTRACT] },
   { of: "src/log/object/", values: ["src/core/", CONTRACT], types: [PORTS] },
   { of: "src/log/vitess/", values: ["src/core/", CONTRACT] },
   { of: LOG_CONFIG, values: ["src/core/"], types: ["src/log/vitess/"] },
@@ -35,10 +38,13 @@ const RULES: readonly Rule[] = [
     values: ["src/core/", CONTRACT, LOG_CONFIG, "src/log/object/", "src/log/vitess/"],
     types: [PORTS],
   },
-  { of: "src/durable/tenant-object.ts", values: ["src/core/", "src/protocol/", "src/log/", "src/durable/"] },
+  {
+    of: "src/durable/tenant-object.ts",
+    values: ["src/core/", "src/protocol/", "src/log/", FILTERS, SPLIT_STATE, "src/durable/"],
+  },
   {
     of: "src/durable/",
-    values: ["src/core/", "src/protocol/", CONTRACT],
+    values: ["src/core/", "src/protocol/", FILTERS, SPLIT_STATE, CONTRACT],
     types: ["src/log/object/"],
   },
   // The entry exports the object's classes, as the platform wants it.
@@ -56,11 +62,13 @@ const RULES: readonly Rule[] = [
   {
     of: "src/client/",
     values: ["src/core/", "src/protocol/base64.ts", "src/protocol/json-spans.ts", "src/protocol/utf8.ts"],
-    types: ["src/protocol/"],
+    types: ["src/protocol/", FILTERS],
   },
-  { of: "src/cli/", values: ["src/core/", "src/protocol/", "src/client/"] },
+  { of: "src/cli/", values: ["src/core/", "src/protocol/", "src/client/", "src/splitting/"] },
   // What is built of it is text to the Worker.
   { of: "src/dashboard/", values: ["src/client/"], types: ["src/protocol/"] },
+  { of: FILTERS, values: ["src/core/"] },
+  { of: SPLIT_STATE, values: ["src/core/", FILTERS] },
   { of: "src/splitting/", values: ["src/core/", "src/protocol/", "src/client/"] },
   { of: "src/gateway/", values: ["src/core/"] },
   // The database is looked for before the server starts.
@@ -128,6 +136,13 @@ describe("the source", () => {
   test("the core has no I/O, clock, chance or schema library", () => {
     const impure = /\b(?:await|Date\.now|new Date\(\)|Math\.random|crypto\.|fetch\()|from "zod"/;
     expect(files.filter((path) => path.startsWith("src/core/") && impure.test(read(path)))).toEqual([]);
+  });
+
+  test("filters and the states of splits have no I/O, clock or chance", () => {
+    const impure = /\b(?:await|Date\.now|new Date\(\)|Math\.random|crypto\.|fetch\()/;
+    const pure = files.filter((path) => path.startsWith(FILTERS) || path.startsWith(SPLIT_STATE));
+    expect(pure.length).toBeGreaterThan(20);
+    expect(pure.filter((path) => impure.test(read(path)))).toEqual([]);
   });
 
   test(`has no file over ${MAX_LINES} lines`, () => {

@@ -217,6 +217,7 @@ import {
   type Explanation,
   Fairlane,
   FairlaneApiError,
+  type Filter,
   type GroupSettings,
   type Message,
   messageId,
@@ -238,6 +239,7 @@ try {
 } catch (error) {
   if (error instanceof PublishError) for (const { error: failed } of error.results) failed?.message.trim();
   if (error instanceof FairlaneApiError) error.issues.map(({ path }) => path.length + error.status);
+  if (error instanceof FairlaneApiError && error.code === "route-overlap") error.witness?.headers.a?.trim();
 }
 await fairlane.consume<Order>("orders", {
   group: "billing",
@@ -254,12 +256,18 @@ for await (const message of fairlane.messages<Order>("orders", { group: "billing
   const typed: Message<Order> = message;
   if (typed.signal.aborted) break;
 }
+const filter: Filter = { all: [{ header: "x-dev", equals: "alice" }, { not: { key: { prefix: "test-" } } }] };
+await fairlane.consume("orders", { group: "billing", route: { name: "alice", filter, ttlMs: 5000 }, handler: () => {} });
+const { routes, application } = await fairlane.admin.listRoutes("orders", "billing");
+routes.map(({ route, delivered }) => route.length + delivered + application.backlog);
 const explained: Explanation = await fairlane.admin.explain("orders", "billing", { partitionKey: "p", id });
 if (explained.blockers[0]?.kind === "lease") explained.blockers[0].epoch.toFixed();
 const { retry }: GroupSettings = await fairlane.admin.putGroup("orders", "billing", { retry: { multiplier: 3 } });
 retry.maxBackoffMs.toFixed();
 // @ts-expect-error: exactly one of body and bytes
 await fairlane.publish("orders", { body: 1, bytes: new Uint8Array(1) });
+// @ts-expect-error: a route of one's own needs a filter
+await fairlane.consume("orders", { group: "billing", route: { name: "alice" }, handler: () => {} });
 // @ts-expect-error: a group must be named
 await fairlane.consume("orders", { handler: () => {} });
 `;

@@ -68,7 +68,12 @@ class Caller {
   async call<T>(operation: string, options: RequestOptions = {}, query = "", topic = "orders"): Promise<T> {
     const [method, path] = operation.split(" ") as [string, string];
     this.called.add(operation);
-    const filled = path.replace("{topic}", topic).replace("{group}", "g").replace("{subscriber}", "s1");
+    const filled = path
+      .replace("{topic}", topic)
+      .replace("{group}", "g")
+      .replace("{subscriber}", "s1")
+      .replace("{route}", "alice")
+      .replace("{workload}", "shop");
     const reply: Reply<T> = await live
       .api(this.tenant)
       .request(method, `${filled.slice(1)}${query}`, options);
@@ -76,10 +81,15 @@ class Caller {
     return reply.json;
   }
 
-  async receive(count: number, topic?: string): Promise<Delivery[]> {
+  async receive(count: number, topic?: string, route?: string): Promise<Delivery[]> {
     const deliveries: Delivery[] = [];
     await until(`${count} deliveries`, async () => {
-      const json = { subscriber: "s1", maxMessages: count - deliveries.length, waitMs: 500 };
+      const maxMessages = count - deliveries.length;
+      // A subscriber is attached to one route at a time.
+      const json =
+        route === undefined
+          ? { subscriber: "s1", maxMessages, waitMs: 500 }
+          : { subscriber: "s2", maxMessages, waitMs: 500, route };
       const operation = "POST /topics/{topic}/groups/{group}/receive";
       deliveries.push(...(await this.call<ReceiveReply>(operation, { json }, "", topic)).deliveries);
       return deliveries.length >= count;
@@ -98,6 +108,7 @@ class Caller {
 
 const TOPIC = "/topics/{topic}";
 const GROUP = `${TOPIC}/groups/{group}`;
+const ROUTE = `${GROUP}/routes/{route}`;
 
 /** Every call of the API at least once, and each kind of settlement. */
 async function everyCall(tenant: string): Promise<ReadonlySet<string>> {
@@ -150,6 +161,14 @@ async function everyCall(tenant: string): Promise<ReadonlySet<string>> {
   await caller.call(`GET ${GROUP}/waiting`);
   await caller.call(`GET ${GROUP}/subscribers`);
   await caller.call("GET /overview");
+  const filter = { header: "x-dev", equals: tenant };
+  await caller.call(`PUT ${ROUTE}`, { json: { filter } });
+  await caller.call(`GET ${ROUTE}`);
+  await caller.call(`GET ${GROUP}/routes`);
+  await publish([{ id: "routed", partitionKey: "k5", body, headers: { "x-dev": tenant } }]);
+  await caller.settle(await caller.receive(1, undefined, "alice"), "ack");
+  await caller.call(`DELETE ${ROUTE}`);
+  await everySplitCall(caller);
   await caller.settle(held, "ack");
   await caller.call(`DELETE ${GROUP}/lease`, {}, "?partitionKey=k");
   await caller.call(`DELETE ${TOPIC}/message`, {}, "?id=a&partitionKey=k");
@@ -167,6 +186,25 @@ async function everyCall(tenant: string): Promise<ReadonlySet<string>> {
   await publish([{ id: "kept", partitionKey: "k", body }, ...numbered(2, "k4")]);
   await caller.settle((await caller.receive(3)).slice(1), "ack");
   return caller.called;
+}
+
+/** None of them has a statement: a split's state is in the object of its manager. */
+async function everySplitCall(caller: Caller): Promise<void> {
+  const split = "/splits/{workload}";
+  const route = `${split}/routes/{route}`;
+  const declare = { sources: [{ queue: "orders", provider: "kafka", sourceName: "shop.orders" }] };
+  await caller.call(`PUT ${split}`, { json: declare });
+  await caller.call(`DELETE ${split}`);
+  await caller.call(`PUT ${split}`, { json: declare });
+  await caller.call(`GET ${split}`);
+  await caller.call(`POST ${split}/start`);
+  const filter = { header: "x-dev", equals: "alice" };
+  await caller.call(`PUT ${route}`, { json: { queue: "orders", filter } });
+  await caller.call(`GET ${route}`);
+  await caller.call(`GET ${split}/routes`);
+  await caller.call(`DELETE ${route}`);
+  await caller.call(`POST ${split}/resume`);
+  await caller.call(`POST ${split}/stop`);
 }
 
 async function operationsOfTenants(): Promise<string[]> {

@@ -7,6 +7,7 @@ export const TAGS = {
   Progress: "How far a group is, who holds which partition, and how to change that.",
   Explain: "Why a message is, or is not, being delivered.",
   "Dead letters": "Messages that a group gave up on.",
+  Splitting: "Lend some messages of a group to a developer, by their headers.",
   Server: "What needs no token.",
 } as const;
 export type Tag = keyof typeof TAGS;

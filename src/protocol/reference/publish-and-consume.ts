@@ -68,9 +68,9 @@ export const publishAndConsume = {
       "Hands out messages that are due, in order within each partition, to one subscriber at a time. With `waitMs` the " +
       "call waits for the first of them. Each delivery must be settled before its `visibleUntil`, or the message comes " +
       "again. The call counts as a heartbeat. A topic or group that does not exist yet is made with the defaults. " +
-      "The reply holds at most 8 MiB, so fewer messages than asked for may come.",
+      "With `route` it hands out the messages of that route, and none else; without, those of no route. The reply holds at most 8 MiB, so fewer messages than asked for may come.",
     errors: {
-      404: "unknown-tenant: there is no such tenant; not-found: the group was deleted less than a minute ago",
+      404: "unknown-tenant: there is no such tenant; not-found: the group was deleted less than a minute ago, or there is no such route",
       429: "Too many requests, subscribers, waiting receives, topics or groups",
     },
     example: {

@@ -2,6 +2,7 @@
 export type CodePointSet = readonly Range[];
 export type Range = readonly [from: number, to: number];
 
+const encoder = new TextEncoder();
 const LAST = 0x10ffff;
 const FIRST_SURROGATE = 0xd800;
 const LAST_SURROGATE = 0xdfff;
@@ -46,6 +47,13 @@ export function hasMoreCodePoints(text: string, max: number): boolean {
   let count = 0;
   for (const _ of text) if (++count > max) return true;
   return false;
+}
+
+/** Whether it has more than `max` bytes in UTF-8. */
+export function hasMoreBytes(text: string, max: number): boolean {
+  // A unit of UTF-16 is one to three bytes.
+  if (text.length > max) return true;
+  return 3 * text.length > max && encoder.encode(text).length > max;
 }
 
 function withoutSurrogates([from, to]: Range): Range[] {

@@ -1,7 +1,7 @@
 import { SPREAD_LANES } from "../../core/limits.ts";
 import { namedKeyProblem } from "../../core/names.ts";
 import { isMemberName } from "./baggage.ts";
-import { hasMoreCodePoints } from "./code-points.ts";
+import { hasMoreBytes, hasMoreCodePoints } from "./code-points.ts";
 import type { FilterDialect } from "./filter-dialect.ts";
 import { MAX_NAME_BYTES, MAX_TEXT_CODE_POINTS } from "./limits.ts";
 
@@ -17,9 +17,7 @@ const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_|~-]+$/;
 export function nameProblem(name: string, subject: Subject, dialect: FilterDialect): string | null {
   const problem = sizeProblem(name, MAX_NAME_BYTES) ?? wellFormedProblem(name);
   if (problem !== null) return problem;
-  if (new TextEncoder().encode(name).length > MAX_NAME_BYTES) {
-    return `must have at most ${MAX_NAME_BYTES} bytes`;
-  }
+  if (hasMoreBytes(name, MAX_NAME_BYTES)) return `must have at most ${MAX_NAME_BYTES} bytes`;
   if (name === "") return "must not be empty";
   if (subject === "baggage") {
     return isMemberName(name)

@@ -1,9 +1,14 @@
-/** A condition on what stands beside a message's body. The JSON form is canonical; it is what is stored. */
+/**
+ * A condition on what stands beside a message's body. The JSON form is what is stored: `parseFilter` reads it and
+ * `filterText` writes it. A test other than `exists` holds only for a text: not for a header that is absent or that is
+ * there with a value that is no text. `not` is the opposite, whatever the reason.
+ */
 export type Filter = { all: Filter[] } | { any: Filter[] } | { not: Filter } | Atom;
 
 export type Atom =
   /** Every message: it has to be said, an empty filter is an error. */
   | { everything: true }
+  /** Byte for byte as on the broker; lower-cased for a Fairlane topic. Of repeated headers the last counts. */
   | ({ header: string } & Test)
   /** A member of the W3C baggage header, percent-decoded. */
   | ({ baggage: string } & Test)
@@ -16,5 +21,5 @@ export type Test =
   | { equals: string }
   | { in: string[] }
   | { prefix: string }
-  /** A regular expression for the whole value, without back-references and look-around. */
+  /** A regular expression of ECMA-262, flag u, for the whole value, without back-references and look-around. */
   | { matches: string };

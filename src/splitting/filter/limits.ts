@@ -24,9 +24,9 @@ export const MAX_STATES = 500;
 export const MAX_PROGRAM_STATES = 4 * MAX_STATES;
 /** Entries of two bytes in the automata of one filter, so that the filters of a busy group stay in memory. */
 export const MAX_TABLE_ENTRIES = 128 * 1024;
-/** Steps to make one filter's automata: some tens of milliseconds. */
+/** Steps to make one filter's automata: less than 100 ms. */
 export const MAX_COMPILE_STEPS = 1_000_000;
-/** Steps to answer one question about two filters: some tens of milliseconds. */
+/** Steps to answer one question about two filters: most often less than 100 ms, never more than some hundreds. */
 export const MAX_DECISION_STEPS = 500_000;
 /** Combined states in one search for a text; each is kept until the search ends. */
 export const MAX_EXPLORED_STATES = 50_000;

@@ -26,11 +26,12 @@ function union(filters: readonly Filter[], negated: boolean): Conjunction[] {
 }
 
 function product(filters: readonly Filter[], negated: boolean): Conjunction[] {
+  // What has no alternatives comes first: it is not joined again and again to each of the others' alternatives.
+  const parts = filters.map((filter) => conjunctionsOf(filter, negated)).sort((a, b) => a.length - b.length);
   let all: Conjunction[] = [[]];
-  for (const filter of filters) {
-    const more = conjunctionsOf(filter, negated);
-    checkCount(all.length * more.length);
-    all = all.flatMap((left) => more.map((right) => joined(left, right)));
+  for (const part of parts) {
+    checkCount(all.length * part.length);
+    all = all.flatMap((left) => part.map((right) => joined(left, right)));
   }
   return all;
 }

@@ -3,6 +3,7 @@ import { type Allowed, allowedBy, type CompiledCondition, isImpossible } from ".
 import { BAGGAGE_HEADER } from "./baggage.ts";
 import { type BaggagePart, placeBaggage } from "./baggage-overlap.ts";
 import { BeyondLimit, Budget } from "./budget.ts";
+import { hasMoreBytes } from "./code-points.ts";
 import { TestCompiler } from "./compile-test.ts";
 import { type Condition, type Variable, variableKey } from "./condition.ts";
 import type { Filter } from "./filter.ts";
@@ -89,6 +90,9 @@ interface VariablePart {
   allowed: Allowed;
 }
 
+/** What taking one up for a pair of conjunctions costs, in units of one step of an automaton. */
+const STEPS_OF_A_CONDITION = 4;
+
 /** Of one pair of filters: its conjunctions have most conditions in common, which are compiled and decided once. */
 class Question {
   readonly #dialect: FilterDialect;
@@ -136,7 +140,7 @@ class Question {
   #partsOf(conjunction: Conjunction): VariablePart[] | null {
     const byVariable = new Map<string, Interned[]>();
     for (const condition of conjunction) {
-      this.#budget.spend(1);
+      this.#budget.spend(STEPS_OF_A_CONDITION);
       const key = variableKey(condition.variable);
       const known = byVariable.get(key);
       if (known) known.push(this.#intern(condition));
@@ -182,6 +186,5 @@ class Question {
 
 function isPublishable(headers: Readonly<Record<string, string>>): boolean {
   const texts = Object.entries(headers).flat();
-  const bytes = texts.reduce((sum, text) => sum + new TextEncoder().encode(text).length, 0);
-  return texts.length <= 2 * MAX_HEADERS && bytes <= MAX_HEADERS_BYTES;
+  return texts.length <= 2 * MAX_HEADERS && !hasMoreBytes(texts.join(""), MAX_HEADERS_BYTES);
 }

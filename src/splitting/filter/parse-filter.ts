@@ -1,3 +1,4 @@
+import { hasMoreBytes } from "./code-points.ts";
 import { TestCompiler } from "./compile-test.ts";
 import type { Filter } from "./filter.ts";
 import type { FilterDialect } from "./filter-dialect.ts";
@@ -25,7 +26,7 @@ export function parseFilter(value: unknown, dialect: FilterDialect): ParsedFilte
 }
 
 function wholeProblem(filter: Filter, dialect: FilterDialect, compiler: TestCompiler): string | null {
-  if (new TextEncoder().encode(JSON.stringify(filter)).length > MAX_FILTER_BYTES) {
+  if (hasMoreBytes(JSON.stringify(filter), MAX_FILTER_BYTES)) {
     return `must have at most ${MAX_FILTER_BYTES} bytes as JSON`;
   }
   const answer = satisfiable(filter, dialect, compiler);

@@ -56,14 +56,21 @@ export class TableAutomaton implements Automaton {
 
   /** One step a code point, whatever the expression. */
   matches(text: string): boolean {
+    const table = this.#table;
+    const asciiClasses = this.#asciiClasses;
+    const classCount = this.#classCount;
     let state = 0;
     for (let i = 0; i < text.length; i++) {
-      let codePoint = text.charCodeAt(i);
-      if ((codePoint & 0xfc00) === 0xd800) {
-        codePoint = text.codePointAt(i) as number;
+      const unit = text.charCodeAt(i);
+      let classIndex: number;
+      if (unit < ASCII) {
+        classIndex = asciiClasses[unit] as number;
+      } else {
+        const codePoint = text.codePointAt(i) as number;
         if (codePoint > 0xffff) i++;
+        classIndex = this.#search(codePoint);
       }
-      state = this.next(state, this.classOf(codePoint));
+      state = table[state * classCount + classIndex] as number;
       if (state === DEAD) return false;
     }
     return this.isAccepting(state);

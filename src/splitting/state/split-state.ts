@@ -10,6 +10,8 @@ export interface SplitState {
   schemaVersion: 1;
   tenant: string;
   workload: string;
+  /** Of every resource's name: at most 16 of [a-z0-9-]. */
+  prefix: string;
   /** Tells this activation from those before; "" while Inactive and nothing was ever prepared. */
   splitId: string;
   /** Grows by one with each write. */
@@ -17,6 +19,8 @@ export interface SplitState {
   /** Epoch of the queue agent that may act: the highest ever given. An agent with a lower one is fenced for good. */
   agentEpoch: number;
   phase: SplitPhase;
+  /** The generation that entered the present phase: a report that belongs to an earlier stay in it is refused. */
+  enteredGeneration: number;
   /** When the present phase is overdue, milliseconds since the epoch; null: it has no deadline. */
   deadlineAtMs: number | null;
   sources: SplitSource[];
@@ -43,7 +47,7 @@ export interface SplitSource {
 }
 
 export interface SplitRoute {
-  /** Unique within its queue. */
+  /** Unique within the workload. */
   route: string;
   queue: string;
   filter: Filter;
@@ -72,5 +76,6 @@ export interface RetainedResource {
   kind: ResourceKind;
   queue: string;
   name: string;
+  slot: number | null;
   reason: string;
 }

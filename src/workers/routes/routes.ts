@@ -21,6 +21,18 @@ import { publish, publishRaw } from "./publish.ts";
 import { receive } from "./receive.ts";
 import { deleteRoute, getRoute, listRoutes, putRoute } from "./routing.ts";
 import { deleteGroup, getGroup, getTopic, listTopics, putGroup, putTopic } from "./settings.ts";
+import {
+  deleteSplit,
+  deleteSplitRoute,
+  getSplit,
+  getSplitRoute,
+  listSplitRoutes,
+  putSplit,
+  putSplitRoute,
+  resumeSplit,
+  startSplit,
+  stopSplit,
+} from "./splits.ts";
 
 /** Each operation's route. An operation without one does not compile. */
 export const routes: { [Id in OperationId]: Route<(typeof operations)[Id]> } = {
@@ -56,6 +68,16 @@ export const routes: { [Id in OperationId]: Route<(typeof operations)[Id]> } = {
   redrive,
   purgeDeadLetters,
   collect,
+  putSplit,
+  getSplit,
+  deleteSplit,
+  startSplit,
+  stopSplit,
+  resumeSplit,
+  putSplitRoute,
+  getSplitRoute,
+  listSplitRoutes,
+  deleteSplitRoute,
   health,
   openapi,
 };

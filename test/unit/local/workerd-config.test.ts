@@ -10,8 +10,8 @@ test("the runtime's configuration escapes what it quotes", () => {
   expect(text).toContain('path = "a\\"b\\\\c"');
 });
 
-test("both objects have SQLite and a folder name that never changes", () => {
-  for (const name of ["TenantObject", "GcRegistry"]) {
+test("all objects have SQLite and a folder name that never changes", () => {
+  for (const name of ["TenantObject", "GcRegistry", "SplitManager"]) {
     expect(config({})).toContain(`(className = "${name}", uniqueKey = "fairlane-${name}", enableSql = true)`);
   }
 });

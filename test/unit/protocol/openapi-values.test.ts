@@ -28,7 +28,7 @@ describe("what is not understood fails", () => {
     { type: "string", format: "uuid" },
     { type: "integer", minimum: 0, maximum: 9, multipleOf: 2 },
     { type: "object", properties: {}, additionalProperties: false, patternProperties: {} },
-    { anyOf: [{ type: "string" }] },
+    { allOf: [{ type: "string" }] },
     { type: "null" },
     { type: "integer", minimum: 0 },
     { type: "array", items: { type: "boolean" } },
@@ -38,6 +38,13 @@ describe("what is not understood fails", () => {
   ])("%j", (schema) => {
     expect(() => valuesOf(contract, schema)).toThrow();
   });
+});
+
+test("a schema that only leads to itself again has no value", () => {
+  const loop = { anyOf: [{ $ref: "#/components/schemas/Loop" }] };
+  const components = { schemas: { Loop: loop } };
+  const looping = new Contract({ openapi: "3.1.0", paths: {}, components } as unknown as OpenApi);
+  expect(() => valuesOf(looping, loop)).toThrow("no value comes to an end");
 });
 
 test("a schema's faults are each of its rules, broken one at a time", () => {

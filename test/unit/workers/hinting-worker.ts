@@ -45,6 +45,7 @@ export default {
   async scheduled(): Promise<void> {},
 };
 
-/** The local server binds both; nobody calls them. */
+/** The local server binds them; nobody calls them. */
 export class TenantObject extends DurableObject {}
 export class GcRegistry extends DurableObject {}
+export class SplitManager extends DurableObject {}

@@ -22,7 +22,7 @@ describe("the environments of wrangler.toml", () => {
     ] as const) {
       expect(vitess[key], key).toEqual(embedded[key]);
     }
-    expect(embedded.durable_objects.bindings).toHaveLength(2);
+    expect(embedded.durable_objects.bindings).toHaveLength(3);
     expect(vitess.name).not.toBe(embedded.name);
   });
 

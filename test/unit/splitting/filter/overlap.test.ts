@@ -81,6 +81,7 @@ describe("two filters overlap", () => {
     ["key^=order", not({ key: { equals: "order" } }), '{} with the key "ordera"'],
     [not({ key: { equals: "a" } }), not({ key: { prefix: "b" } }), '{} with the key "c"'],
     ["key^=~", "!x", '{} with the key "~0"'],
+    ["baggage:user=alice", 'baggage:team="b c"', '{baggage: "user=alice,team=b%20c"}'],
     [not({ baggage: "user", equals: "a" }), not({ header: "x", equals: "a" }), "{}"],
     ["x=a", not({ header: "x", matches: "[b-z]*" }), '{x: "a"}'],
     [
@@ -127,6 +128,8 @@ describe("what can occur depends on the source:", () => {
   test("line ends", () => {
     const ends: Filter = { header: "x", matches: "[\\r\\n\\0]+" };
     expect(satisfiable(ends, "fairlane")).toEqual({ kind: "contradiction" });
+    expect(satisfiable({ header: "x", equals: "a\n" }, "fairlane")).toEqual({ kind: "contradiction" });
+    expect(satisfiable({ key: { equals: "~a" } }, "fairlane")).toEqual({ kind: "contradiction" });
     expect(answer(ends, "x", "kafka")).toBe('{x: "\\u0000"}');
     expect(answer({ baggage: "user", matches: "\\n" }, "baggage:user")).toBe('{baggage: "user=%0A"}');
   });
