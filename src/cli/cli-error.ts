@@ -16,3 +16,14 @@ export class CliError extends Error {
 export function usageError(message: string, hint: string | null = null): CliError {
   return new CliError(message, EXIT.usage, hint);
 }
+
+/** A program that the run was for ended with another code than 0: so does the run, without a word of its own. */
+export class ProgramEnded extends Error {
+  override readonly name = "ProgramEnded";
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`the program ended with exit code ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import { FairlaneApiError } from "../client/fairlane.ts";
 import { argumentTerm, Cli } from "./cli.ts";
-import { usageError } from "./cli-error.ts";
+import { ProgramEnded, usageError } from "./cli-error.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { reportFailure, reportJson, reportText } from "./failure-report.ts";
 import { interruptSignal } from "./interrupts.ts";
@@ -12,7 +12,7 @@ import { type Shell, shellOf } from "./shell.ts";
 import { similarNames } from "./similar-names.ts";
 
 /** Runs the command line that the process was started with, and answers how it is to end. Never throws. */
-export async function run(running: NodeJS.Process): Promise<ExitCode> {
+export async function run(running: NodeJS.Process): Promise<number> {
   let commandLine: CommandLine | null = null;
   const interrupted = interruptSignal(running, () => commandLine?.endAtOnce());
   commandLine = new CommandLine(shellOf(running), interrupted);
@@ -37,7 +37,7 @@ export class CommandLine {
   }
 
   /** `argv` is without the program's own name. */
-  async run(argv: readonly string[]): Promise<ExitCode> {
+  async run(argv: readonly string[]): Promise<number> {
     const program = programOf(this.#cli);
     this.#named = namedCommand(program, argv);
     configure(program, this.#shell);
@@ -49,6 +49,7 @@ export class CommandLine {
       // Nobody reads on: that is how a pipe ends.
       if (error instanceof OutputClosed) return EXIT.done;
       if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+      if (error instanceof ProgramEnded) return error.exitCode;
       return this.#fail(error, argv);
     }
   }
@@ -56,7 +57,11 @@ export class CommandLine {
   async #fail(error: unknown, argv: readonly string[]): Promise<ExitCode> {
     const run = this.#cli.run;
     const out = run?.out ?? new Output(this.#shell, { json: asksForJson(argv), quiet: false });
-    const failed = { target: run?.knownTarget ?? null, mayHaveChanged: run?.mayHaveChanged === true };
+    const failed = {
+      target: run?.knownTarget ?? null,
+      mayHaveChanged: run?.mayHaveChanged === true,
+      route: run?.route ?? null,
+    };
     const report = reportFailure(this.#inOurWords(error), failed, this.#shell.nowMs());
     if (run && error instanceof FairlaneApiError && error.code === "not-found") {
       report.hint ??= (await similarTo(run)) ?? (await rootHint(run));
@@ -69,6 +74,8 @@ export class CommandLine {
   #inOurWords(error: unknown): unknown {
     if (!(error instanceof CommanderError)) return error;
     const { path = "fairlane", command = null } = this.#named ?? {};
+    // A group of commands was named, and none of them.
+    if (error.code === "commander.help") return usageError("which command?", `see: ${path} --help`);
     const missing = command && MISSING_CODES.has(error.code) ? missingOf(command) : [];
     if (missing.length > 1) {
       return usageError(`missing: ${missing.join(", ")}`, `usage: ${path} ${usageOf(command as Command)}`);
@@ -144,7 +151,8 @@ async function similarTo(run: Run): Promise<string | null> {
     if (group === undefined) return `see: fairlane messages ${topic}`;
     const { groups } = await run.fairlane.admin.getTopic(topic);
     const known = groups.map((one) => one.group);
-    if (known.includes(group)) return null;
+    if (known.includes(group))
+      return run.route === null ? null : `see: fairlane split list ${topic} ${group}`;
     const names = similarNames(group, known);
     return names.length > 0
       ? `did you mean the group ${names.join(", or ")}?`

@@ -11,6 +11,10 @@ export function adviceOn(explanation: Explanation): string[] {
   return [...new Set(advice)];
 }
 
+function routeFlags(route: string | undefined): string {
+  return route === undefined ? "" : ` --route ${route}`;
+}
+
 function redriveCommand({ topic, group, partitionKey, id }: Explanation): string {
   const [key, one] = [shellWord(partitionKey), id === null ? null : shellWord(id)];
   const only = key === null || one === null ? "" : ` --id ${one} --key ${key}`;
@@ -23,7 +27,7 @@ function adviceOnBlocker(blocker: Blocker, { topic, group, partitionKey }: Expla
     case "group-paused":
       return `resume it: fairlane groups resume ${topic} ${group}`;
     case "no-subscriber":
-      return `start a consumer, such as: fairlane consume ${topic} --group ${group} -- <program>`;
+      return `start a consumer, such as: fairlane consume ${topic} --group ${group}${routeFlags(blocker.route)} -- <program>`;
     case "nobody-asking":
     case "share":
     case "in-flight-limit":

@@ -44,7 +44,7 @@ function factsOf(
   moment: (atMs: number) => string,
 ): (readonly [string, string | null])[] {
   const { offset, publishedAt, dueAt, attempt, maxAttempts, until, reason, subscriber, lease } = explanation;
-  const { targetGroup, deadLetter, deliveredAt } = explanation;
+  const { targetGroup, deadLetter, deliveredAt, route } = explanation;
   return [
     ["offset", offset === null ? null : String(offset)],
     ["published", publishedAt === null ? null : moment(publishedAt)],
@@ -55,6 +55,7 @@ function factsOf(
     ["delivered", deliveredAt === undefined ? null : moment(deliveredAt)],
     ["until", until === null ? null : moment(until)],
     ["only for group", targetGroup ?? null],
+    ["route", route === undefined ? null : out.name(route)],
     [
       "dead letter",
       deadLetter
@@ -77,7 +78,9 @@ export function blockerText(blocker: Blocker, moment: (atMs: number) => string):
     case "log-unavailable":
       return `the message log cannot be read; it is tried again at ${moment(blocker.until)}`;
     case "no-subscriber":
-      return "a subscriber: the group has no live one";
+      return blocker.route === undefined
+        ? "a subscriber: the group has no live one"
+        : `a subscriber of route ${blocker.route}: it has no live one`;
     case "nobody-asking":
       return `a receive: ${counted(blocker.subscribers, "subscriber")} live, none of them asking`;
     case "lease":

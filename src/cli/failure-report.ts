@@ -1,4 +1,5 @@
-import { FairlaneApiError, FairlaneNetworkError } from "../client/fairlane.ts";
+import { FairlaneApiError, FairlaneNetworkError, RouteGoneError, type Witness } from "../client/fairlane.ts";
+import { witnessText } from "../splitting/filter/witness.ts";
 import { CliError } from "./cli-error.ts";
 import { connectionProblem } from "./connection-problem.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
@@ -19,6 +20,9 @@ export interface FailureReport {
   issues: readonly { path: string; message: string }[];
   status: number | null;
   requestId: string | null;
+  /** Of two routes that would take the same message: the other one, and the message. */
+  route?: string | null;
+  witness?: Witness | null;
 }
 
 /** A run as far as it came. */
@@ -27,15 +31,26 @@ export interface FailedRun {
   target: Target | null;
   /** It sent something that changes what the server has. */
   mayHaveChanged: boolean;
+  /** That it was about. */
+  route: string | null;
 }
 
 export function reportFailure(
   error: unknown,
-  { target, mayHaveChanged }: FailedRun,
+  { target, mayHaveChanged, route }: FailedRun,
   nowMs: number,
 ): FailureReport {
   const plain = { issues: [], status: null, requestId: null };
-  if (error instanceof FairlaneApiError) return reportRefusal(error, target, nowMs);
+  if (error instanceof FairlaneApiError) {
+    const { code } = error;
+    if (code === "route-overlap" || code === "route-undecided")
+      return reportOverlap(error, route ?? "this one");
+    return reportRefusal(error, target, nowMs);
+  }
+  if (error instanceof RouteGoneError) {
+    const hint = "start it with: fairlane split start";
+    return { ...plain, exitCode: EXIT.notFound, code: "not-found", message: error.message, hint };
+  }
   if (error instanceof FairlaneNetworkError) {
     const { message, hint } = unreachable(error, target, mayHaveChanged);
     return { ...plain, exitCode: EXIT.unavailable, code: "unreachable", message, hint };
@@ -52,7 +67,7 @@ export function reportFailure(
 }
 
 export function reportJson(report: FailureReport): unknown {
-  const { exitCode, code, message, hint, issues, status, requestId } = report;
+  const { exitCode, code, message, hint, issues, status, requestId, route = null, witness = null } = report;
   return {
     error: {
       code,
@@ -62,6 +77,8 @@ export function reportJson(report: FailureReport): unknown {
       ...(issues.length === 0 ? {} : { issues }),
       ...(status === null ? {} : { status }),
       ...(requestId === null ? {} : { requestId }),
+      ...(route === null ? {} : { route }),
+      ...(witness === null ? {} : { witness }),
     },
   };
 }
@@ -80,6 +97,31 @@ export function reportText({ message, hint, issues, requestId }: FailureReport):
 function codeOf(exitCode: ExitCode): string {
   if (exitCode === EXIT.usage) return "usage";
   return exitCode === EXIT.notFound ? "not-found" : "failed";
+}
+
+/** By the filters alone two routes would take the same message, or it cannot be told whether they would. */
+function reportOverlap(error: FairlaneApiError, name: string): FailureReport {
+  const { code, detail, issues, status, route, witness } = error;
+  const shown = { exitCode: EXIT.failed, code, issues, status, requestId: null, route, witness };
+  const other = route ?? "another one";
+  if (code === "route-undecided") {
+    const hint = "simpler conditions, or ones on the same header, can be told apart";
+    return { ...shown, message: `whether route ${name} overlaps ${other} cannot be told: ${detail}`, hint };
+  }
+  const example = witness === null ? "" : `, for example ${witnessText(definedOf(witness))}`;
+  return {
+    ...shown,
+    message: `route ${name} overlaps ${other}${example}`,
+    hint: "no message may belong to two routes: ask for less",
+  };
+}
+
+function definedOf({ headers, opaqueHeaders, key }: Witness): Parameters<typeof witnessText>[0] {
+  return {
+    headers,
+    ...(opaqueHeaders === undefined ? {} : { opaqueHeaders }),
+    ...(key === undefined ? {} : { key }),
+  };
 }
 
 function reportRefusal(error: FairlaneApiError, target: Target | null, nowMs: number): FailureReport {

@@ -23,6 +23,8 @@ const FLAGS = new Map([
   ["multiplier", "--backoff-multiplier"],
   ["maxBackoffMs", "--max-backoff"],
   ["startFrom", "--start-from"],
+  ["ttlMs", "--ttl"],
+  ["route", "--route"],
   ["retentionMs", "--retention"],
   ["maxRetentionMs", "--max-retention"],
 ]);

@@ -5,12 +5,12 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /**
  * One Ctrl-C arrives twice where a program that started this one passes it on: both belong to one process group of the
  * terminal. Nobody presses it again as fast as this.
  */
-const SAME_PRESS_MS = 400;
+export const SAME_PRESS_MS = 400;
 
 /** A signal that fires at the first interruption. At the second the process ends at once. */
 export function interruptSignal(

@@ -1,5 +1,12 @@
 import { InvalidArgumentError } from "commander";
-import { groupProblem, keyProblem, namedKeyProblem, subscriberProblem, topicProblem } from "../core/names.ts";
+import {
+  groupProblem,
+  keyProblem,
+  namedKeyProblem,
+  routeProblem,
+  subscriberProblem,
+  topicProblem,
+} from "../core/names.ts";
 import { usageError } from "./cli-error.ts";
 
 /** Names are checked before anything is sent: a wrong one is wrong usage, and nothing was done. */
@@ -17,10 +24,12 @@ export const keyFlag = checkedBy(namedKeyProblem);
 export const idFlag = checkedBy(keyProblem);
 export const groupFlag = checkedBy(groupProblem);
 export const subscriberFlag = checkedBy(subscriberProblem);
+export const routeFlag = checkedBy(routeProblem);
 
 const ARGUMENTS: Readonly<Record<string, (text: string) => string | null>> = {
   topic: topicProblem,
   group: groupProblem,
+  route: routeProblem,
 };
 
 /** The names that a command takes without a flag. Throws a CliError. */

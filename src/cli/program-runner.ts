@@ -23,11 +23,11 @@ export type Program = string | readonly string[];
 export function programRunner(
   run: Run,
   program: Program,
-  { group, postpone }: { group: string; postpone: number },
+  { postpone, ...place }: { group: string; route?: string | undefined; postpone: number },
 ): Handle {
   if (typeof program !== "string") checkProgram(run, program[0] ?? "");
   return async (message) => {
-    const running = runOnce(run, program, message, group);
+    const running = runOnce(run, program, message, place);
     run.programs.add(running);
     const ended = await running.finally(() => run.programs.delete(running));
     // That it was ended by us is no fault of its message's.
@@ -68,7 +68,13 @@ function reportOf(message: Message, { code, signal }: Ended, handled: Handled): 
   };
 }
 
-function runOnce(run: Run, program: Program, message: Message, group: string): Promise<Ended> {
+/** Whose message it is. */
+interface Receiver {
+  group: string;
+  route?: string | undefined;
+}
+
+function runOnce(run: Run, program: Program, message: Message, receiver: Receiver): Promise<Ended> {
   const body = bodyOfDelivery(message);
   const [file, args, shell] =
     typeof program === "string"
@@ -77,7 +83,7 @@ function runOnce(run: Run, program: Program, message: Message, group: string): P
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       cwd: run.shell.cwd,
-      env: { ...run.shell.env, ...variablesOf(run, message, group) },
+      env: { ...run.shell.env, ...variablesOf(run, message, receiver) },
       shell,
       // stdout is for JSON lines then.
       stdio: ["pipe", run.out.json ? process.stderr : process.stdout, "pipe"],
@@ -128,13 +134,14 @@ function lastOutput({ stderr }: ChildProcess): Promise<void> {
   });
 }
 
-function variablesOf(run: Run, message: Message, group: string): Record<string, string> {
+function variablesOf(run: Run, message: Message, { group, route }: Receiver): Record<string, string> {
   const { url, tenant } = run.target;
   return {
     FAIRLANE_URL: url,
     FAIRLANE_TENANT: tenant,
     FAIRLANE_TOPIC: message.topic,
     FAIRLANE_GROUP: group,
+    ...(route === undefined ? {} : { FAIRLANE_ROUTE: route }),
     FAIRLANE_ID: message.id,
     FAIRLANE_PARTITION_KEY: message.partitionKey,
     FAIRLANE_OFFSET: String(message.offset),
@@ -146,7 +153,7 @@ function variablesOf(run: Run, message: Message, group: string): Record<string, 
 }
 
 /** The program, and what it started. */
-function endGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+export function endGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, signal);

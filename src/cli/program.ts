@@ -18,6 +18,7 @@ import { purgeDeadLetters } from "./commands/purge-dead-letters.ts";
 import { redrive } from "./commands/redrive.ts";
 import { releaseLease } from "./commands/release-lease.ts";
 import { resetOffset } from "./commands/reset-offset.ts";
+import { split } from "./commands/split.ts";
 import { status } from "./commands/status.ts";
 import { subscribers } from "./commands/subscribers.ts";
 import { tail } from "./commands/tail.ts";
@@ -33,6 +34,7 @@ const GROUPS: readonly [heading: string, commands: readonly ((cli: Cli) => Comma
   ["Look:", [topics, topicStats, messages, inspect, deadLetters]],
   ["Why is nothing delivered:", [explain, waiting, lag, offsets, leases, subscribers]],
   ["Operate:", [groups, redrive, resetOffset, releaseLease, gc]],
+  ["Split:", [split]],
   ["Delete:", [deleteMessage, purge, purgeDeadLetters]],
   ["Servers and tokens:", [status, ui, token, profile]],
 ];

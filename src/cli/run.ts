@@ -24,6 +24,8 @@ export class Run {
   readonly signal: AbortSignal;
   /** What the command was given without a flag: a topic, and a group. */
   names: readonly string[] = [];
+  /** The route that the command is about, of the topic and group in `names`. */
+  route: string | null = null;
   /** What is to be ended with the process, when it may not wait. */
   readonly endings = new Set<() => void>();
   /** Programs that run. */

@@ -176,6 +176,8 @@ export interface Overview {
 
 export interface Subscriber {
   subscriber: string;
+  /** The route that it is attached to; absent: it is the application's. */
+  route?: string | undefined;
   /** A receive is open, or ended a moment ago. */
   asking: boolean;
   /** Partitions it holds. */

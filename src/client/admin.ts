@@ -19,6 +19,7 @@ import { addBodyTexts } from "./body-texts.ts";
 import type { Explanation, WaitingLanes } from "./explanation.ts";
 import type { Call, HttpCaller } from "./http-caller.ts";
 import type { Paths } from "./paths.ts";
+import type { Route, RouteList, RouteRequest } from "./routes.ts";
 import type { Group, GroupSettingsChange, TopicSettings, TopicSettingsChange } from "./settings.ts";
 
 /** Names one message. */
@@ -223,6 +224,36 @@ export class Admin {
   /** Live subscribers with their lanes and shares, in order of their names. */
   subscribers(topic: string, group: string, options?: CallOptions): Promise<SubscriberList> {
     return this.get(this.paths.group(topic, group, "/subscribers"), {}, options);
+  }
+
+  /**
+   * Starts a route, renews it, or gives it another filter. Rejects with `route-overlap` where another route would take
+   * some of the same messages: the error has that `route` and a `witness`.
+   */
+  putRoute(
+    topic: string,
+    group: string,
+    route: string,
+    { filter, ttlMs }: RouteRequest,
+    options?: CallOptions,
+  ): Promise<Route> {
+    const body = JSON.stringify({ filter, ttlMs });
+    return this.repeatable({ method: "PUT", path: this.paths.route(topic, group, route), body }, options);
+  }
+
+  /** With how many messages went there. Looking does not renew it. */
+  getRoute(topic: string, group: string, route: string, options?: CallOptions): Promise<Route> {
+    return this.get(this.paths.route(topic, group, route), {}, options);
+  }
+
+  /** How a group is split. */
+  listRoutes(topic: string, group: string, options?: CallOptions): Promise<RouteList> {
+    return this.get(this.paths.group(topic, group, "/routes"), {}, options);
+  }
+
+  /** Ends a route: what it has not settled goes back to the application. */
+  deleteRoute(topic: string, group: string, route: string, options?: CallOptions): Promise<void> {
+    return this.once({ method: "DELETE", path: this.paths.route(topic, group, route) }, options);
   }
 
   /** Topics and groups at a glance; a snapshot some seconds old at most. */

@@ -1,5 +1,14 @@
-import { MAX_VISIBILITY_TIMEOUT_MS, MIN_VISIBILITY_TIMEOUT_MS } from "../core/limits.ts";
+import {
+  DEFAULT_ROUTE_TTL_MS,
+  MAX_ROUTE_TTL_MS,
+  MAX_VISIBILITY_TIMEOUT_MS,
+  MIN_ROUTE_TTL_MS,
+  MIN_VISIBILITY_TIMEOUT_MS,
+} from "../core/limits.ts";
+import type { Filter } from "../splitting/filter/filter.ts";
+import { checkOptions } from "./known-options.ts";
 import type { DeadLetterInfo } from "./message.ts";
+import type { OwnRoute } from "./routes.ts";
 
 /** How a settlement ended: as the server answered, or `unknown` where no answer came in time. */
 export type SettlementStatus = "ok" | "stale" | "settled" | "invalid" | "unknown";
@@ -72,13 +81,14 @@ export interface StaleSettlement<Body = unknown> {
   status: Exclude<SettlementStatus, "ok">;
 }
 
-/** During what an error came. `handler`: a handler threw. `drain`: a handler did not end within `drainMs`. */
+/** During what an error came. `route`: renewing the consumer's own route, or ending it. `handler`: a handler threw. `drain`: a handler did not end within `drainMs`. */
 export type ConsumePhase =
   | "receive"
   | "settle"
   | "extend"
   | "heartbeat"
   | "settings"
+  | "route"
   | "leave"
   | "handler"
   | "drain";
@@ -95,6 +105,11 @@ export interface SubscribeOptions<Body = unknown> {
   subscriber?: string | undefined;
   /** How long a delivery is this subscriber's without a word from it, 1000 to 43200000; the group's if absent. */
   visibilityTimeoutMs?: number | undefined;
+  /**
+   * Only messages of this route of the group; absent: those of none. A name attaches to a route that is there, and
+   * consuming rejects with `RouteGoneError` when it is gone. `{name, filter, ttlMs?, keep?}` is the consumer's own route.
+   */
+  route?: string | OwnRoute | undefined;
   /** Stops consuming. */
   signal?: AbortSignal | undefined;
   /** How long handlers may go on after the stop, in milliseconds; 30000 if absent. */
@@ -133,10 +148,20 @@ export interface ConsumePlan {
   concurrency: number;
   ordered: boolean;
   visibilityTimeoutMs: number | null;
+  /** Attached to; null: none. */
+  route: string | null;
+  /** What there is to keep of it; null: somebody else does. */
+  ownRoute: OwnRoutePlan | null;
   drainMs: number;
   signal: AbortSignal | undefined;
   onStale: (stale: StaleSettlement) => void;
   onError: (error: unknown, context: ConsumeErrorContext) => void;
+}
+
+export interface OwnRoutePlan {
+  filter: Filter;
+  ttlMs: number;
+  keep: boolean;
 }
 
 /** As many messages of full size as one may want in memory, and more requests than one connection does at a time. */
@@ -149,6 +174,7 @@ const SUBSCRIBE_OPTIONS = [
   "group",
   "subscriber",
   "visibilityTimeoutMs",
+  "route",
   "signal",
   "drainMs",
   "onStale",
@@ -156,6 +182,7 @@ const SUBSCRIBE_OPTIONS = [
 ] as const satisfies readonly (keyof SubscribeOptions)[];
 export const CONSUME_OPTIONS: readonly string[] = [...SUBSCRIBE_OPTIONS, "handler", "concurrency", "ordered"];
 export const MESSAGES_OPTIONS: readonly string[] = [...SUBSCRIBE_OPTIONS, "prefetch"];
+const ROUTE_OPTIONS = ["name", "filter", "ttlMs", "keep"] as const satisfies readonly (keyof OwnRoute)[];
 
 /** Throws `TypeError` for what cannot be. */
 export function planOf<Body>(
@@ -184,10 +211,23 @@ export function planOf<Body>(
     concurrency: integerIn("concurrency", options.concurrency ?? DEFAULT_CONCURRENCY, 1, MAX_CONCURRENCY),
     ordered,
     visibilityTimeoutMs,
+    ...routePlanOf(options.route),
     drainMs: integerIn("drainMs", options.drainMs ?? DEFAULT_DRAIN_MS, 0, MAX_DRAIN_MS),
     signal,
     onStale: onStale ?? ((stale) => warnOfStale(place, stale)),
     onError: onError ?? ((error, context) => warnOfError(place, error, context)),
+  };
+}
+
+function routePlanOf(route: string | OwnRoute | undefined): Pick<ConsumePlan, "route" | "ownRoute"> {
+  if (route === undefined) return { route: null, ownRoute: null };
+  if (typeof route === "string") return { route, ownRoute: null };
+  checkOptions("route", route, ROUTE_OPTIONS);
+  const { name, filter, ttlMs = DEFAULT_ROUTE_TTL_MS, keep = false } = route;
+  if (typeof filter !== "object" || filter === null) throw new TypeError("filter must be an object");
+  return {
+    route: name,
+    ownRoute: { filter, ttlMs: integerIn("ttlMs", ttlMs, MIN_ROUTE_TTL_MS, MAX_ROUTE_TTL_MS), keep },
   };
 }
 

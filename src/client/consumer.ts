@@ -3,12 +3,13 @@ import { askedWaitMs, backoffMs, mayPass, mayPassOnceServed } from "./backoff.ts
 import { type ConsumePhase, type ConsumePlan, giveBack, type SettlementStatus } from "./consume-options.ts";
 import type { Delivery } from "./delivery.ts";
 import { depart } from "./departure.ts";
-import { DrainTimeoutError, StaleDeliveryError } from "./errors.ts";
-import type { GroupCalls } from "./group-calls.ts";
+import { DrainTimeoutError, RouteGoneError, StaleDeliveryError } from "./errors.ts";
+import { type GroupCalls, isNotFound } from "./group-calls.ts";
 import { type Decision, HeldDelivery, type Holder, keptReason } from "./held-delivery.ts";
 import { Keeper } from "./keeper.ts";
 import { PartitionTurns } from "./partition-turns.ts";
 import { PostponedPartitions } from "./postponed-partitions.ts";
+import { RouteKeeper } from "./route-keeper.ts";
 import { Settler } from "./settler.ts";
 import { onAbort, pause, type Surroundings } from "./surroundings.ts";
 
@@ -34,7 +35,7 @@ const CALL_OFF_AFTER_MS = 100;
  *              may end, and is told to when `drainMs` are over
  *   flushing   decisions that have no answer yet get one, or are given up
  *   leaving    the subscriber leaves: that ends what it holds, and what a receive that was called off may have been
- *              granted; those messages come again with the same attempt
+ *              granted; those messages come again with the same attempt. Then its own route ends
  *   left       nothing is sent any more; what a handler decides now comes too late
  *
  * Nothing is held beyond `concurrency`: a message that waited here for a free handler would wait where another
@@ -54,6 +55,7 @@ export class Consumer implements Holder {
   private readonly postponed = new PostponedPartitions();
   private readonly keeper: Keeper;
   private readonly settler: Settler;
+  private readonly ownRoute: RouteKeeper | null;
   private readonly stopping = new AbortController();
   private readonly receiving = new AbortController();
   private running = 0;
@@ -79,6 +81,8 @@ export class Consumer implements Holder {
       onFatal,
     };
     this.keeper = new Keeper(calls, this.held, keeperPorts, surroundings, plan.visibilityTimeoutMs);
+    this.ownRoute =
+      plan.ownRoute && new RouteKeeper(plan.ownRoute, calls, { onError, onFatal }, surroundings);
     this.settler = new Settler(
       {
         settle: async (settlements, signal) => {
@@ -112,6 +116,7 @@ export class Consumer implements Holder {
     await this.settler.drain(FLUSH_MS);
     await this.leave(pulling);
     this.hasLeft = true;
+    await this.ownRoute?.close();
     this.keeper.close();
     for (const held of this.held) if (held.isRunning) this.report(new DrainTimeoutError(), "drain", held);
     if (this.fatal !== null) throw this.fatal.error;
@@ -151,7 +156,10 @@ export class Consumer implements Holder {
         if (isTooSoon) await pause(BACKOFF.initialMs, this.surroundings.after, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (!(this.hasJoined ? mayPassOnceServed(error) : mayPass(error))) return this.fail(error);
+        const mayGoOn = this.hasJoined ? mayPassOnceServed(error) : mayPass(error);
+        // Its own one is started again.
+        const isLostRoute = error instanceof RouteGoneError && this.ownRoute !== null;
+        if (!mayGoOn && !isLostRoute) return this.fail(error);
         this.report(error, "receive");
         const waitMs = backoffMs(BACKOFF, failures++, this.surroundings.fraction(), askedWaitMs(error));
         await pause(waitMs, this.surroundings.after, signal).catch(() => {
@@ -165,6 +173,7 @@ export class Consumer implements Holder {
   private async receiveOnce(room: number): Promise<boolean> {
     const { nowMs } = this.surroundings;
     await this.keeper.ready(this.receiving.signal);
+    await this.ownRoute?.ready(this.receiving.signal);
     if (this.stopping.signal.aborted) return false;
     this.hasJoined = true;
     const { visibilityTimeoutMs } = this.keeper;
@@ -172,6 +181,7 @@ export class Consumer implements Holder {
     this.isReceiving = true;
     const { deliveries } = await this.calls
       .receive(room, visibilityTimeoutMs, this.receiving.signal)
+      .catch((error: unknown) => this.refused(error))
       .finally(() => {
         this.isReceiving = false;
       });
@@ -186,6 +196,14 @@ export class Consumer implements Holder {
     const grantedAtMs = Math.max(sentAtMs, receivedAtMs - visibilityTimeoutMs / 10);
     for (const delivery of deliveries) this.accept(delivery, grantedAtMs, visibilityTimeoutMs);
     return deliveries.length === 0 && receivedAtMs - sentAtMs < EMPTY_TOO_SOON_MS;
+  }
+
+  /** What a receive was answered means, where it was for a route. */
+  private refused(error: unknown): never {
+    const { route } = this.plan;
+    if (route === null || !isNotFound(error)) throw error;
+    this.ownRoute?.lost();
+    throw new RouteGoneError(route, error);
   }
 
   /** Waits until there is room, and answers for how many messages; 0 once it stops. */

@@ -11,6 +11,8 @@ export interface ReceiveRequest {
   waitMs?: number | undefined;
   /** How long a delivery is this subscriber's, 1000 to 43200000 milliseconds; the group's if absent. */
   visibilityTimeoutMs?: number | undefined;
+  /** Attaches the subscriber to this route of the group: it gets the messages of the route, and no others. */
+  route?: string | undefined;
 }
 
 /** One handing-over of a message. */

@@ -1,4 +1,5 @@
 import type { FailureCode } from "../core/failure.ts";
+import type { Witness } from "./routes.ts";
 
 /** One field of a request that was refused. */
 export interface RequestIssue {
@@ -17,6 +18,8 @@ export interface ApiErrorInfo {
   issues?: readonly RequestIssue[];
   requestId?: string | null;
   retryAfterMs?: number | null;
+  route?: string | null;
+  witness?: Witness | null;
 }
 
 /** The server answered, and refused. */
@@ -32,6 +35,10 @@ export class FairlaneApiError extends Error {
   readonly requestId: string | null;
   /** How long the server asks to wait, in milliseconds; null where it does not say. */
   readonly retryAfterMs: number | null;
+  /** Of `route-overlap` and `route-undecided`: the other route; otherwise null. */
+  readonly route: string | null;
+  /** Of `route-overlap`: a message that both routes would take; otherwise null. */
+  readonly witness: Witness | null;
 
   constructor(info: ApiErrorInfo) {
     super(messageOf(info));
@@ -42,6 +49,8 @@ export class FairlaneApiError extends Error {
     this.issues = info.issues ?? [];
     this.requestId = info.requestId ?? null;
     this.retryAfterMs = info.retryAfterMs ?? null;
+    this.route = info.route ?? null;
+    this.witness = info.witness ?? null;
   }
 }
 
@@ -86,6 +95,17 @@ export class PublishError extends Error {
     });
     this.name = "PublishError";
     this.results = results;
+  }
+}
+
+/** A receive did not find the route that it was for: nobody started it, it was ended, or it expired. */
+export class RouteGoneError extends Error {
+  readonly route: string;
+
+  constructor(route: string, cause: unknown) {
+    super(`there is no route ${route}: it was not started, was ended, or expired`, { cause });
+    this.name = "RouteGoneError";
+    this.route = route;
   }
 }
 

@@ -24,8 +24,8 @@ export type Blocker =
   | { kind: "group-paused" }
   /** The log cannot be read; it is tried again then. */
   | { kind: "log-unavailable"; until: number }
-  /** The group has no live one. */
-  | { kind: "no-subscriber" }
+  /** The group has no live one, or that route has none. */
+  | { kind: "no-subscriber"; route?: string | undefined }
   /** Subscribers are live, and none of them has a receive open. */
   | { kind: "nobody-asking"; subscribers: number }
   /** The lane's owner does not ask; when its heartbeats end, the lane is free. */
@@ -83,6 +83,8 @@ export interface Explanation {
   deliveredAt?: number | undefined;
   /** The only group that gets it. */
   targetGroup?: string | undefined;
+  /** The route whose subscribers get it; absent: the application's do. */
+  route?: string | undefined;
   deadLetter?: DeadLetterInfo | undefined;
   /** All that must pass before it is delivered, the message's own state apart. */
   blockers: Blocker[];

@@ -31,6 +31,7 @@ import {
   type Surroundings,
 } from "./surroundings.ts";
 
+export type { Filter } from "../splitting/filter/filter.ts";
 export type { CallOptions, ListMessagesOptions, MessageRef, PageOptions } from "./admin.ts";
 export { Admin } from "./admin.ts";
 export type * from "./admin-replies.ts";
@@ -51,6 +52,7 @@ export type * from "./explanation.ts";
 export type { TokenSource } from "./http-caller.ts";
 export type * from "./message.ts";
 export { messageId } from "./message-id.ts";
+export type * from "./routes.ts";
 export type * from "./settings.ts";
 export type { Fetch } from "./surroundings.ts";
 
@@ -150,7 +152,7 @@ export class Fairlane {
    * Consumes as one subscriber of a group until the signal aborts. Resolves when every handler has ended, the last
    * settlements are answered, and the group is left. Goes on through lost connections, 429 and 5xx, telling `onError`;
    * rejects, then as well, with any other refusal of a call (e.g. `unauthorized`, or `not-found` where the group was
-   * deleted a moment ago). Each message is acked when the handler returns and nacked when it throws.
+   * deleted a moment ago), and with `RouteGoneError` where it is attached to a route that is gone. Each message is acked when the handler returns and nacked when it throws.
    */
   async consume<Body = unknown>(topic: string, options: ConsumeOptions<Body>): Promise<void> {
     checkOptions("consume", options, CONSUME_OPTIONS);
@@ -234,9 +236,9 @@ export class Fairlane {
   private consumer<Body>(topic: string, options: ConsumeOptions<Body>): Consumer {
     const { surroundings } = this.caller;
     const plan = planOf(topic, options, () => `client-${makeUuid(surroundings)}`);
-    const { group, subscriber } = plan;
-    const { requestTimeoutMs } = this;
-    const calls = new GroupCalls(this.caller, this.paths, { topic, group, subscriber, requestTimeoutMs });
+    const { group, subscriber, route } = plan;
+    const place = { topic, group, subscriber, route, requestTimeoutMs: this.requestTimeoutMs };
+    const calls = new GroupCalls(this.caller, this.paths, place);
     return new Consumer(plan, calls, surroundings);
   }
 

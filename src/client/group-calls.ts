@@ -6,6 +6,7 @@ import { FairlaneApiError } from "./errors.ts";
 import { type HttpCaller, listOf } from "./http-caller.ts";
 import type { Paths } from "./paths.ts";
 import { unexpected } from "./read-reply.ts";
+import type { RouteRequest } from "./routes.ts";
 import type { GroupSettings } from "./settings.ts";
 import { settleCall } from "./settle-call.ts";
 
@@ -13,6 +14,8 @@ export interface GroupCallsPlace {
   topic: string;
   group: string;
   subscriber: string;
+  /** null: the application's messages. */
+  route: string | null;
   requestTimeoutMs: number;
 }
 
@@ -22,14 +25,16 @@ export class GroupCalls {
   private readonly place: GroupCallsPlace;
   private readonly groupPath: string;
   private readonly subscriberPath: string;
+  private readonly routePath: string | null;
 
   /** Throws `TypeError` for names that cannot be. */
   constructor(caller: HttpCaller, paths: Paths, place: GroupCallsPlace) {
-    const { topic, group, subscriber } = place;
+    const { topic, group, subscriber, route } = place;
     this.caller = caller;
     this.place = place;
     this.groupPath = paths.group(topic, group);
     this.subscriberPath = paths.subscriber(topic, group, subscriber);
+    this.routePath = route === null ? null : paths.route(topic, group, route);
   }
 
   /** Waits as long as the API lets it. */
@@ -38,8 +43,14 @@ export class GroupCalls {
     visibilityTimeoutMs: number,
     signal: AbortSignal,
   ): Promise<ReceiveReply> {
-    const { subscriber, requestTimeoutMs } = this.place;
-    const request = { subscriber, maxMessages, waitMs: MAX_WAIT_MS, visibilityTimeoutMs };
+    const { subscriber, requestTimeoutMs, route } = this.place;
+    const request = {
+      subscriber,
+      maxMessages,
+      waitMs: MAX_WAIT_MS,
+      visibilityTimeoutMs,
+      ...(route === null ? {} : { route }),
+    };
     const answer = await this.caller.call({
       method: "POST",
       path: `${this.groupPath}/receive`,
@@ -75,6 +86,28 @@ export class GroupCalls {
     }
   }
 
+  /** Starts the route, or renews it. */
+  async putRoute(request: RouteRequest, signal: AbortSignal, timeoutMs: number): Promise<void> {
+    await this.caller.call({
+      method: "PUT",
+      path: this.routePath ?? noRoute(),
+      body: JSON.stringify(request),
+      signal,
+      timeoutMs: Math.min(timeoutMs, this.place.requestTimeoutMs),
+      retry: "never",
+    });
+  }
+
+  /** One that is gone has ended. */
+  async endRoute(signal: AbortSignal): Promise<void> {
+    const path = this.routePath ?? noRoute();
+    try {
+      await this.caller.call({ method: "DELETE", path, signal, retry: "safe" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
   /** A group that does not exist yet is made with the defaults by the first receive. */
   async settings(signal: AbortSignal): Promise<GroupSettings> {
     try {
@@ -91,6 +124,10 @@ export class GroupCalls {
   }
 }
 
-function isNotFound(error: unknown): boolean {
+export function isNotFound(error: unknown): boolean {
   return error instanceof FairlaneApiError && error.code === "not-found";
+}
+
+function noRoute(): never {
+  throw new Error("this subscriber has no route");
 }

@@ -1,4 +1,4 @@
-import { groupProblem, subscriberProblem, topicProblem } from "../core/names.ts";
+import { groupProblem, routeProblem, subscriberProblem, topicProblem } from "../core/names.ts";
 
 /**
  * Paths of the API below one tenant. Names are checked before they are written into a URL: `..` would lead elsewhere.
@@ -26,6 +26,10 @@ export class Paths {
       group,
       `/subscribers/${checked("subscriber", subscriber, subscriberProblem)}${rest}`,
     );
+  }
+
+  route(topic: string, group: string, route: string): string {
+    return this.group(topic, group, `/routes/${checked("route", route, routeProblem)}`);
   }
 }
 

@@ -1,11 +1,14 @@
 import type { FailureCode } from "../core/failure.ts";
 import { MAX_REPLY_BYTES } from "../core/limits.ts";
 import { type ErrorCode, FairlaneApiError, FairlaneNetworkError, type RequestIssue } from "./errors.ts";
+import type { Witness } from "./routes.ts";
 
 /** The largest reply of the API, and room for what stands around a message of full size. */
 const MAX_READ_BYTES = MAX_REPLY_BYTES + 1024 * 1024;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 const MAX_ISSUES = 100;
+/** Two filters of at most 256 conditions each. */
+const MAX_WITNESS_HEADERS = 512;
 const MAX_DETAIL_CHARS = 1000;
 const TYPE_PREFIX = "urn:fairlane:";
 
@@ -18,6 +21,8 @@ const CODES: Record<FailureCode, true> = {
   "payload-too-large": true,
   "rate-limited": true,
   conflict: true,
+  "route-overlap": true,
+  "route-undecided": true,
   "store-unavailable": true,
   internal: true,
 };
@@ -66,6 +71,8 @@ export function apiError(response: Response, text: string, epochMs: number): Fai
     status: response.status,
     detail: detail.slice(0, MAX_DETAIL_CHARS),
     issues: issuesOf(problem.issues),
+    route: typeof problem.route === "string" ? problem.route : null,
+    witness: witnessOf(problem.witness),
     ...envelope(response, epochMs),
   });
 }
@@ -131,4 +138,24 @@ function issuesOf(value: unknown): RequestIssue[] {
     const { path, message } = issue ?? {};
     return typeof path === "string" && typeof message === "string" ? [{ path, message }] : [];
   });
+}
+
+function witnessOf(value: unknown): Witness | null {
+  const { headers, opaqueHeaders, key } = (value ?? {}) as Record<keyof Witness, unknown>;
+  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) return null;
+  const texts = Object.entries(headers).slice(0, MAX_WITNESS_HEADERS);
+  if (!texts.every((entry): entry is [string, string] => isText(entry[1]))) return null;
+  const opaque = Array.isArray(opaqueHeaders)
+    ? opaqueHeaders.slice(0, MAX_WITNESS_HEADERS).filter(isText)
+    : [];
+  return {
+    // Own properties, also of a header that is called __proto__.
+    headers: Object.fromEntries(texts),
+    ...(opaque.length > 0 ? { opaqueHeaders: opaque } : {}),
+    ...(isText(key) ? { key } : {}),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }

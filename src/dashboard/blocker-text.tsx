@@ -15,7 +15,13 @@ export function BlockerText({ blocker }: { blocker: Blocker }) {
         </>
       );
     case "no-subscriber":
-      return <>The group has no live subscriber.</>;
+      return blocker.route === undefined ? (
+        <>The group has no live subscriber.</>
+      ) : (
+        <>
+          Route <Name text={blocker.route} /> has no live subscriber.
+        </>
+      );
     case "nobody-asking":
       return <>{formatCount(blocker.subscribers)} live, and none of them has a receive open.</>;
     case "lease":

@@ -141,6 +141,7 @@ function Answer({ explanation }: { explanation: Explanation }) {
         {subscriber !== undefined && fact("with", <Name text={subscriber} />)}
         {deliveredAt !== undefined && fact("delivered", <Ago atMs={deliveredAt} />)}
         {reason !== undefined && fact("last reason", <Name text={reason} lines={4} />)}
+        {explanation.route !== undefined && fact("route", <Name text={explanation.route} />)}
         {explanation.targetGroup !== undefined && fact("only for", <Name text={explanation.targetGroup} />)}
         {lease !== null && fact("lane held by", <Name text={lease.subscriber} />)}
         {lease !== null && fact("lease ends", <Countdown atMs={lease.expiresAt} />)}

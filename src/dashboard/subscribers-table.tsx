@@ -62,6 +62,12 @@ function Subscribers({ reply }: { reply: SubscriberList }) {
             <tr key={each.subscriber}>
               <th scope="row">
                 <Name text={each.subscriber} />
+                {each.route !== undefined && (
+                  <>
+                    {" "}
+                    on route <Name text={each.route} />
+                  </>
+                )}
               </th>
               <td data-label="State">
                 <span class={each.asking ? "badge good" : "badge"}>{each.asking ? "asking" : "quiet"}</span>

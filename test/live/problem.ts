@@ -11,6 +11,8 @@ const STATUS_OF = {
   "payload-too-large": 413,
   "rate-limited": 429,
   conflict: 409,
+  "route-overlap": 409,
+  "route-undecided": 409,
   "store-unavailable": 503,
   internal: 500,
 } as const;

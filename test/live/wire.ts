@@ -53,6 +53,7 @@ export interface ReceiveRequest {
   maxMessages?: number;
   waitMs?: number;
   visibilityTimeoutMs?: number;
+  route?: string;
 }
 
 export type WireSettlement = { receipt: string; action: string } & Record<string, unknown>;
@@ -131,4 +132,22 @@ export interface Problem {
   status: number;
   detail: string;
   issues?: { path: string; message: string }[];
+  route?: string;
+  witness?: { headers: Record<string, string>; key?: string };
+}
+
+export interface WireLaneCounts {
+  delivered: number;
+  backlog: number;
+  atLeast?: boolean;
+  inFlight: number;
+  subscribers: number;
+}
+
+export interface WireRoute extends WireLaneCounts {
+  route: string;
+  filter: unknown;
+  ttlMs: number;
+  startedAt: number;
+  expiresAt: number;
 }

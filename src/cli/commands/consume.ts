@@ -2,8 +2,6 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import {
   type ConsumeErrorContext,
-  type Fairlane,
-  FairlaneApiError,
   giveBack,
   type Message,
   type StaleSettlement,
@@ -14,11 +12,11 @@ import { CliError, usageError } from "../cli-error.ts";
 import { durationFlag, integerFlag, timeoutFlag } from "../durations.ts";
 import { EXIT } from "../exit-codes.ts";
 import { counted } from "../figures.ts";
+import { noteNewGroup } from "../group-check.ts";
 import { messagePrinter } from "../message-printer.ts";
-import { groupFlag, subscriberFlag } from "../name-flags.ts";
+import { groupFlag, routeFlag, subscriberFlag } from "../name-flags.ts";
 import { programRunner } from "../program-runner.ts";
 import type { Run } from "../run.ts";
-import { similarNames } from "../similar-names.ts";
 
 const MAX_CONCURRENCY = 1000;
 const MAX_MESSAGES = 1_000_000_000;
@@ -30,6 +28,7 @@ const DEFAULT_DRAIN_MS = 30_000;
 export interface ConsumeFlags {
   group: string;
   subscriber?: string;
+  route?: string;
   exec?: string;
   max?: number;
   idleExit?: number;
@@ -58,7 +57,7 @@ export function consume(cli: Cli): Command {
         "Without a program each message is printed and acked; piped, the bodies alone are written, a line feed behind each. " +
         "With --exec (by the shell) or -- and a command (as it is), that runs for each message with the body on its stdin and " +
         "FAIRLANE_ID, FAIRLANE_PARTITION_KEY, FAIRLANE_TOPIC, FAIRLANE_GROUP, FAIRLANE_OFFSET, FAIRLANE_ATTEMPT, " +
-        "FAIRLANE_CONTENT_TYPE, FAIRLANE_HEADERS (JSON) and FAIRLANE_PUBLISHED_AT in its environment. Exit code 0 acks; 75 " +
+        "FAIRLANE_CONTENT_TYPE, FAIRLANE_HEADERS (JSON), FAIRLANE_PUBLISHED_AT, and FAIRLANE_ROUTE with --route, in its environment. Exit code 0 acks; 75 " +
         "postpones (--postpone); any other, or a signal, nacks with the last line of its stderr as the reason. While it runs " +
         "the message stays its own. Programs of one partition run one after the other.\n\n" +
         "Ends with exit code 1 where a message was nacked, also one that came again and was acked then. Ctrl-C lets what runs " +
@@ -72,6 +71,7 @@ export function consume(cli: Cli): Command {
     })
     .requiredOption("--group <group>", "the consumer group; made if it does not exist", groupFlag)
     .option("--subscriber <name>", "this member's name; a unique one if absent", subscriberFlag)
+    .option("--route <name>", "attach to this route of the group: its messages, and no others", routeFlag)
     .option("--exec <command>", "run this by the shell for each message")
     .option("--max <number>", "end after so many messages", integerFlag(1, MAX_MESSAGES))
     .option("--idle-exit <duration>", "end when nothing came for so long", timeoutFlag)
@@ -128,18 +128,17 @@ class Consuming {
     const { group, max = Number.POSITIVE_INFINITY, concurrency, visibilityTimeout, drain } = this.#flags;
     const { signal, out } = this.#run;
     const fairlane = this.#run.connect(RETRY_FOR_MS);
-    const { subscriber = subscriberName() } = this.#flags;
-    if (!(await hasGroup(fairlane, topic, group))) {
-      const near = similarNames(group, await groupsOf(fairlane, topic)).join(", or ");
-      const meant = near === "" ? "" : `; did you mean ${near}?`;
-      out.note(`group ${group} is new in ${topic}: it begins with the earliest message${meant}`);
-    }
+    const { subscriber = subscriberName(), route } = this.#flags;
+    await noteNewGroup(this.#run, fairlane, topic, group);
     if (this.#run.shell.stderr.isTTY)
-      out.note(`consuming ${topic} for ${group} as ${subscriber}; Ctrl-C ends it`);
+      out.note(
+        `consuming ${topic} for ${group}${route ? ` on route ${route}` : ""} as ${subscriber}; Ctrl-C ends it`,
+      );
     this.#waitIdle();
     await fairlane.consume(topic, {
       group,
       subscriber,
+      route,
       handler: (message) => this.#one(message),
       concurrency: Math.min(concurrency, max),
       ordered: this.#flags.unordered !== true,
@@ -212,28 +211,6 @@ class Consuming {
     const { ack, nack, postpone } = this.#counts;
     const others = [nack > 0 ? `${nack} nacked` : "", postpone > 0 ? `${postpone} postponed` : ""];
     return [`${counted(ack, "message")} acked`, ...others].filter((part) => part !== "").join(", ");
-  }
-}
-
-/** One whose name is misspelt is made like any other. */
-async function hasGroup(fairlane: Fairlane, topic: string, group: string): Promise<boolean> {
-  try {
-    await fairlane.admin.getGroup(topic, group);
-    return true;
-  } catch (error) {
-    if (error instanceof FairlaneApiError && error.code === "not-found") return false;
-    throw error;
-  }
-}
-
-/** Those that a misspelt one may have been meant for. */
-async function groupsOf(fairlane: Fairlane, topic: string): Promise<string[]> {
-  try {
-    return (await fairlane.admin.getTopic(topic)).groups.map(({ group }) => group);
-  } catch (error) {
-    // The topic is new as well.
-    if (error instanceof FairlaneApiError && error.code === "not-found") return [];
-    throw error;
   }
 }
 

@@ -38,7 +38,9 @@ export function explain(cli: Cli): Command {
           throw usageError("give exactly one of --id and --offset");
         const explanation = await run.fairlane.admin.explain(topic, group, { partitionKey: key, id, offset });
         await run.out.result(explanation, () => explanationText(run.out, explanation, run.nowMs));
-        const isAlone = explanation.blockers.some(({ kind }) => kind === "no-subscriber");
+        const isAlone = explanation.blockers.some(
+          (blocker) => blocker.kind === "no-subscriber" && blocker.route === undefined,
+        );
         if (isAlone && !run.out.json && !run.out.quiet) await noteOtherGroups(run, topic, group);
       }),
     );

@@ -11,6 +11,7 @@ const COLUMNS = [
   { title: "OLDEST DELIVERY" },
   { title: "LAST SEEN" },
   { title: "EXPIRES" },
+  { title: "ROUTE" },
 ] as const;
 
 /** Who reads for a group, and what each has. */
@@ -33,6 +34,7 @@ export function subscribers(cli: Cli): Command {
           ageCell(run, one.oldestDeliveryAt),
           ageCell(run, one.lastSeenAt),
           ageCell(run, one.expiresAt),
+          one.route ?? "",
         ]);
         await run.out.result(reply, () => (rows.length === 0 ? "" : run.out.table(COLUMNS, rows)));
         run.out.note(

@@ -15,6 +15,7 @@ const COLUMNS = [
   { title: "STATE" },
   { title: "NEXT CHANGE" },
   { title: "WHY", maxChars: MAX_SUMMARY_CHARS },
+  { title: "ROUTE" },
 ] as const;
 
 /** Lanes of which nothing is delivered. */
@@ -41,6 +42,7 @@ export function waiting(cli: Cli): Command {
           explanation.state,
           changeCell(explanation),
           explanation.summary,
+          explanation.route ?? "",
         ]);
         await run.out.result(reply, () => (rows.length === 0 ? "" : run.out.table(COLUMNS, rows)));
         if (rows.length === 0 && !run.out.json && !run.out.quiet) await noteBacklog(run, topic, group);

@@ -52,6 +52,8 @@ test("an explanation says what, why and until when, by the server's clock", () =
   expect(text).toMatch(/worker-1, until \S+ \(in 30 s\)/);
   const never = { ...EXPLANATION, nextChangeAt: null, nextState: null };
   expect(explanationText(out, never, NOW_MS)).not.toContain("hange");
+  expect(text).not.toContain("route");
+  expect(explanationText(out, { ...EXPLANATION, route: "alice" }, NOW_MS)).toMatch(/\nroute +alice\n/);
   const delivered = { ...EXPLANATION, deliveredAt: SERVER_MS - 120_000 };
   expect(explanationText(out, delivered, NOW_MS)).toMatch(/delivered +\S+ \(2 min ago\)/);
 });
@@ -80,6 +82,9 @@ test("what is to be done is a command to copy", () => {
     "resume it: fairlane groups resume orders billing",
     "start a consumer, such as: fairlane consume orders --group billing -- <program>",
   ]);
+  expect(of({ route: "alice", blockers: [{ kind: "no-subscriber", route: "alice" }] })).toEqual([
+    "start a consumer, such as: fairlane consume orders --group billing --route alice -- <program>",
+  ]);
   expect(of({ blockers: [{ kind: "lease", subscriber: "w", epoch: 1, expiresAt: 1 }] })).toEqual([
     "if w is gone for good: fairlane release-lease orders billing --key order-1",
   ]);
@@ -94,6 +99,14 @@ test("what is to be done is a command to copy", () => {
     "mend the cause, then: fairlane redrive orders --group billing --id order-1/paid --key order-1",
   ]);
   expect(of({ blockers: [{ kind: "unread" }] })).toEqual([]);
+});
+
+test("that nobody is there is said of the group, or of the route", () => {
+  const words = (blocker: Blocker) => blockerText(blocker, () => "");
+  expect(words({ kind: "no-subscriber" })).toBe("a subscriber: the group has no live one");
+  expect(words({ kind: "no-subscriber", route: "alice" })).toBe(
+    "a subscriber of route alice: it has no live one",
+  );
 });
 
 test("every kind of blocker has its sentence", () => {

@@ -5,7 +5,12 @@ import { reportFailure, reportJson, reportText } from "../../../src/cli/failure-
 import { fieldAsFlag } from "../../../src/cli/field-flags.ts";
 import { Interrupted } from "../../../src/cli/interrupts.ts";
 import type { Target } from "../../../src/cli/target.ts";
-import { type ApiErrorInfo, FairlaneApiError, FairlaneNetworkError } from "../../../src/client/fairlane.ts";
+import {
+  type ApiErrorInfo,
+  FairlaneApiError,
+  FairlaneNetworkError,
+  RouteGoneError,
+} from "../../../src/client/fairlane.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const tokenFor = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
@@ -23,7 +28,7 @@ const TARGET: Target = {
 const refusal = (info: Partial<ApiErrorInfo>) =>
   new FairlaneApiError({ code: "internal", status: 500, detail: "a detail", requestId: "req-1", ...info });
 const report = (error: unknown, target: Partial<Target> | null = {}, mayHaveChanged = true) =>
-  reportFailure(error, { target: target && { ...TARGET, ...target }, mayHaveChanged }, NOW_MS);
+  reportFailure(error, { target: target && { ...TARGET, ...target }, mayHaveChanged, route: "bob" }, NOW_MS);
 
 describe("exit codes", () => {
   test.each<[Partial<ApiErrorInfo>, number]>([
@@ -33,6 +38,8 @@ describe("exit codes", () => {
     [{ code: "unknown-tenant", status: 404 }, EXIT.notFound],
     [{ code: "not-found", status: 404 }, EXIT.notFound],
     [{ code: "conflict", status: 409 }, EXIT.failed],
+    [{ code: "route-overlap", status: 409 }, EXIT.failed],
+    [{ code: "route-undecided", status: 409 }, EXIT.failed],
     [{ code: "payload-too-large", status: 413 }, EXIT.failed],
     [{ code: "rate-limited", status: 429 }, EXIT.unavailable],
     [{ code: "internal", status: 500 }, EXIT.failed],
@@ -45,10 +52,36 @@ describe("exit codes", () => {
 
   test("of everything else", () => {
     expect(report(new FairlaneNetworkError("gone", false)).exitCode).toBe(EXIT.unavailable);
+    expect(report(new RouteGoneError("alice", null))).toMatchObject({
+      exitCode: EXIT.notFound,
+      code: "not-found",
+      message: expect.stringContaining("there is no route alice"),
+    });
     expect(report(new Interrupted()).exitCode).toBe(EXIT.interrupted);
     expect(report(new CliError("no", EXIT.notFound)).exitCode).toBe(EXIT.notFound);
     expect(report(new Error("a bug")).exitCode).toBe(EXIT.failed);
     expect(report("thrown")).toMatchObject({ exitCode: EXIT.failed, message: "thrown" });
+  });
+});
+
+describe("two routes that would take the same message", () => {
+  const overlap = (info: Partial<ApiErrorInfo>) => report(refusal({ status: 409, ...info }));
+
+  test("are told with their names and the message", () => {
+    const witness = { headers: { "x-user": "ab\x1b" }, key: "k" };
+    const found = overlap({ code: "route-overlap", route: "alice", witness });
+    expect(found.message).toBe(
+      'route bob overlaps alice, for example {x-user: "ab\\u001b"} with the key "k"',
+    );
+    expect(reportJson(found)).toMatchObject({ error: { code: "route-overlap", route: "alice", witness } });
+    expect(overlap({ code: "route-overlap" }).message).toBe("route bob overlaps another one");
+    expect(reportJson(overlap({ code: "route-overlap" }))).not.toHaveProperty("error.witness");
+  });
+
+  test("where it cannot be told, say so and what would help", () => {
+    const { message, hint } = overlap({ code: "route-undecided", route: "alice", detail: "too many states" });
+    expect(message).toBe("whether route bob overlaps alice cannot be told: too many states");
+    expect(hint).toContain("simpler");
   });
 });
 

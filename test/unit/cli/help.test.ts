@@ -21,7 +21,7 @@ describe("every command", () => {
   test("is there", () => {
     const asked =
       "publish consume tail topics topic-stats messages inspect delete purge dead-letters redrive purge-dead-letters " +
-      "lag offsets reset-offset leases release-lease groups gc token explain waiting subscribers ui profile status";
+      "lag offsets reset-offset leases release-lease groups gc token explain waiting subscribers ui profile status split";
     expect(program.commands.map((command) => command.name()).sort()).toEqual(asked.split(" ").sort());
   });
 

@@ -85,11 +85,41 @@ describe("a refusal", () => {
       issues,
       requestId: "r7",
       retryAfterMs: null,
+      route: null,
+      witness: null,
     });
     expect(error.message).toBe(
       "invalid-request: invalid-request! (messages[0].id must be a string) [request r7]",
     );
     expect(wire.sent).toHaveLength(1);
+  });
+
+  test("has the other route, and a message that both would take", async () => {
+    const witness = { headers: { "x-user": "ab", ["__proto__"]: "v" }, opaqueHeaders: ["n"], key: "k" };
+    const wire = new Wire(() => problem(409, "route-overlap", {}, { route: "alice", witness }));
+    const filter = { header: "x-user", prefix: "a" };
+    const { error } = (await outcomeOf(wire.client().admin.putRoute("t", "g", "bob", { filter }))) as {
+      error: FairlaneApiError;
+    };
+    expect(error).toMatchObject({ code: "route-overlap", status: 409, route: "alice" });
+    expect(error.witness).toEqual(witness);
+    expect(wire.sent).toHaveLength(1);
+  });
+
+  test.each<[string, unknown]>([
+    ["none", undefined],
+    ["null", null],
+    ["a text", "w"],
+    ["one without headers", { key: "k" }],
+    ["one whose headers are a list", { headers: ["v"] }],
+    ["one whose header is no text", { headers: { a: 1 } }],
+  ])("a witness that is none is told as none: %s", async (_, witness) => {
+    const wire = new Wire(() => problem(409, "route-undecided", {}, { route: 7, witness }));
+    await expect(wire.client().admin.getRoute("t", "g", "r")).rejects.toMatchObject({
+      code: "route-undecided",
+      route: null,
+      witness: null,
+    });
   });
 
   test.each([

@@ -13,7 +13,9 @@ import type { Problem } from "../../../src/protocol/problem.ts";
 import type * as progress from "../../../src/protocol/progress.ts";
 import type * as publish from "../../../src/protocol/publish.ts";
 import type * as receive from "../../../src/protocol/receive.ts";
+import type * as routes from "../../../src/protocol/routes.ts";
 import type * as settle from "../../../src/protocol/settle.ts";
+import type { splitOperations } from "../../../src/protocol/split-operations.ts";
 import type * as topics from "../../../src/protocol/topics.ts";
 import { json, type Sent, Wire } from "./wire.ts";
 
@@ -80,10 +82,27 @@ describe("the client's types are the protocol's", () => {
     expectTypeOf<client.SubscriberList>().toEqualTypeOf<Reply<typeof overview.subscribersReply>>();
   });
 
+  test("of routes, but for their filters, which the schema leaves to a parser", () => {
+    expectTypeOf<Omit<client.Route, "filter">>().toEqualTypeOf<
+      Omit<Reply<typeof routes.routeReply>, "filter">
+    >();
+    expectTypeOf<client.RouteList["application"]>().toEqualTypeOf<
+      Reply<typeof routes.routesReply>["application"]
+    >();
+    expectTypeOf<client.RouteList["routes"]>().toEqualTypeOf<client.Route[]>();
+    expectTypeOf<Omit<client.RouteRequest, "filter">>().toEqualTypeOf<
+      Omit<Request<typeof routes.putRouteRequest>, "filter">
+    >();
+    expectTypeOf<client.RouteRequest["filter"]>().toEqualTypeOf<
+      Reply<typeof routes.putRouteRequest>["filter"]
+    >();
+  });
+
   test("of explanations and errors", () => {
     expectTypeOf<client.Blocker>().toEqualTypeOf<Reply<typeof explain.blocker>>();
     expectTypeOf<client.Explanation>().toEqualTypeOf<Reply<typeof explain.explanation>>();
     expectTypeOf<client.WaitingLanes>().toEqualTypeOf<Reply<typeof explain.waitingLanesReply>>();
+    expectTypeOf<client.Witness>().toEqualTypeOf<NonNullable<Problem["witness"]>>();
     expectTypeOf<client.RequestIssue>().toEqualTypeOf<NonNullable<Problem["issues"]>[number]>();
   });
 });
@@ -92,12 +111,19 @@ const ref = { id: "m/1 é", partitionKey: "p" };
 
 /** Each call of the API, with everything that it takes. */
 const CALLS: Record<
-  Exclude<OperationId, "publishRaw" | "openapi">,
+  // The managers of brokered splits have callers of their own.
+  Exclude<OperationId, "publishRaw" | "openapi" | keyof typeof splitOperations>,
   (client: Fairlane) => Promise<unknown>
 > = {
   publish: (client) => client.publish("t", { ...ref, body: 1, headers: { h: "v" }, delayMs: 1 }),
   receive: (client) =>
-    client.receive("t", "g", { subscriber: "s", maxMessages: 5, waitMs: 1000, visibilityTimeoutMs: 1000 }),
+    client.receive("t", "g", {
+      subscriber: "s",
+      maxMessages: 5,
+      waitMs: 1000,
+      visibilityTimeoutMs: 1000,
+      route: "r",
+    }),
   settle: (client) =>
     client.settle("t", "g", {
       subscriber: "s",
@@ -119,6 +145,11 @@ const CALLS: Record<
   resetOffset: ({ admin }) => admin.resetOffset("t", "g", { partitionKey: "p", offset: 0 }),
   leases: ({ admin }) => admin.leases("t", "g", { staleForMs: 5 }),
   releaseLease: ({ admin }) => admin.releaseLease("t", "g", { partitionKey: "p" }),
+  putRoute: ({ admin }) =>
+    admin.putRoute("t", "g", "r", { filter: { header: "h", equals: "v" }, ttlMs: 5000 }),
+  getRoute: ({ admin }) => admin.getRoute("t", "g", "r"),
+  listRoutes: ({ admin }) => admin.listRoutes("t", "g"),
+  deleteRoute: ({ admin }) => admin.deleteRoute("t", "g", "r"),
   explain: ({ admin }) => admin.explain("t", "g", ref),
   waitingLanes: ({ admin }) => admin.waitingLanes("t", "g", { limit: 5 }),
   subscribers: ({ admin }) => admin.subscribers("t", "g"),
@@ -150,7 +181,8 @@ describe("the client's calls are the protocol's", () => {
         .replace("{tenant}", "demo")
         .replace("{topic}", "t")
         .replace("{group}", "g")
-        .replace("{subscriber}", "s"),
+        .replace("{subscriber}", "s")
+        .replace("{route}", "r"),
     );
     // With all that the call can take: nothing is left out on the way.
     const query = operation.query.parse(Object.fromEntries(searchParams)) as object;

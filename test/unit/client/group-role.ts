@@ -12,7 +12,14 @@ export class GroupRole {
   /** What the next receives hand over. */
   readonly due: Delivery[] = [];
   readonly settlements: (Settlement & { atMs: number })[] = [];
-  readonly receives: { maxMessages: number; visibilityTimeoutMs: number; atMs: number }[] = [];
+  readonly receives: {
+    maxMessages: number;
+    visibilityTimeoutMs: number;
+    route?: string;
+    atMs: number;
+  }[] = [];
+  /** What was asked of routes, in order: `put alice`, `end alice`. */
+  readonly routeCalls: { what: string; body: unknown; atMs: number }[] = [];
   heartbeats = 0;
   left = 0;
   settings: object = { visibilityTimeoutMs: 30_000, leaseDurationMs: 30_000 };
@@ -65,6 +72,12 @@ export class GroupRole {
         this.left += 1;
         for (const wake of this.waiting.splice(0)) wake();
         return noContent();
+      case "put-route":
+        this.routeCalls.push({ what: `put ${nameOf(request)}`, body: request.json, atMs: request.atMs });
+        return json({});
+      case "end-route":
+        this.routeCalls.push({ what: `end ${nameOf(request)}`, body: undefined, atMs: request.atMs });
+        return noContent();
       case "settle":
         return this.settle(request);
       case "receive":
@@ -80,8 +93,9 @@ export class GroupRole {
   }
 
   private async receive({ json: body, atMs, signal }: Sent): Promise<Response> {
-    const { maxMessages, visibilityTimeoutMs, waitMs } = body as ReceiveRequestFields;
-    this.receives.push({ maxMessages, visibilityTimeoutMs, atMs });
+    const { subscriber: _, waitMs, ...asked } = body as ReceiveRequestFields;
+    const { maxMessages } = asked;
+    this.receives.push({ ...asked, atMs });
     if (this.due.length === 0) await this.wait(waitMs, signal);
     if (signal.aborted) return hang();
     return json({ deliveries: this.due.splice(0, maxMessages), partitions: [], partitionsHeld: 0 });
@@ -101,12 +115,14 @@ export class GroupRole {
 }
 
 interface ReceiveRequestFields {
+  subscriber: string;
   maxMessages: number;
   visibilityTimeoutMs: number;
   waitMs: number;
+  route?: string;
 }
 
-export type CallKind = "settings" | "receive" | "settle" | "heartbeat" | "leave";
+export type CallKind = "settings" | "receive" | "settle" | "heartbeat" | "leave" | "put-route" | "end-route";
 
 function kindOf({ method, path }: Sent): CallKind {
   if (method === "GET" && path === GROUP) return "settings";
@@ -114,7 +130,13 @@ function kindOf({ method, path }: Sent): CallKind {
   if (method === "POST" && path === `${GROUP}/settle`) return "settle";
   if (method === "POST" && path.endsWith("/heartbeat")) return "heartbeat";
   if (method === "DELETE" && path.startsWith(`${GROUP}/subscribers/`)) return "leave";
+  if (method === "PUT" && path.startsWith(`${GROUP}/routes/`)) return "put-route";
+  if (method === "DELETE" && path.startsWith(`${GROUP}/routes/`)) return "end-route";
   throw new Error(`a consumer does not call ${method} ${path}`);
+}
+
+function nameOf({ path }: Sent): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function deliveryOf(id: string, offset: number): Delivery {
