@@ -1,6 +1,7 @@
 import { MAX_GROUP_LANES, MAX_ROUTE_LANES, MAX_WINDOW_ENTRIES } from "../core/dispatch-limits.ts";
 import { APPLICATION, type Lane, type LaneEntry } from "../core/lane.ts";
 import { offsetAtMs } from "../core/offset-clock.ts";
+import { isPending } from "../core/pending.ts";
 import { hasArrived } from "../core/unsettled.ts";
 import type { DuePage, DuePosition, Entry, PartitionPage, PartitionRead } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
@@ -89,10 +90,11 @@ export class AppliedRead {
       // A reset or an arrival of later news may have come between: then the next read does it.
       if (!page || !lane?.behind || Math.max(lane.windowThrough, lane.walkedOffset) !== read.afterOffset)
         continue;
-      for (const entry of page.entries) this.know(entry);
-      const isTheirs = (entry: Entry) => this.ownerOf(entry) === read.routeId;
-      const entries = page.entries
-        .filter((entry) => this.isNow(entry) && !this.isPast(entry) && isTheirs(entry))
+      // Another party's that appeared late must be found by a read that brings it there.
+      const theirs = page.entries.filter((entry) => this.ownerOf(entry) === read.routeId);
+      for (const entry of theirs) this.know(entry);
+      const entries = theirs
+        .filter((entry) => this.isNow(entry) && !this.isPast(entry))
         .map((entry) => this.laneEntry(entry));
       lane.behind = false;
       lane.changes.state = true;
@@ -171,7 +173,7 @@ export class AppliedRead {
     const { known } = this.group;
     if (known.has(entry.offset)) return;
     const isOurs = this.takes(entry) && !wasPutAside(this.past, entry) && !this.isPast(entry);
-    if (isOurs && !this.hasLane(entry)) {
+    if (isOurs && !this.isInherited(entry) && !this.hasLane(entry)) {
       this.firstLeft = Math.min(this.firstLeft, entry.offset);
       return;
     }
@@ -182,10 +184,18 @@ export class AppliedRead {
   }
 
   private arrive(entry: Entry, walkedOffset: number): void {
+    if (this.isInherited(entry)) return;
     const lane = this.group.laneOrNew(entry.partitionKey, walkedOffset, this.ownerOf(entry));
     lane.arrive(this.laneEntry(entry), MAX_WINDOW_ENTRIES);
     // Several may share a lane: it must be found again before the last step places it.
     if (lane.hasUnsettled) this.group.touch(lane, this.nowMs);
+  }
+
+  /** The read of what its lane inherited brings it, and must not bring it again. */
+  private isInherited(entry: Entry): boolean {
+    const { lanes, routes } = this.group;
+    const pending = lanes.lane(entry.partitionKey)?.pending ?? [];
+    return isPending(pending, entry.offset, (routeId) => routes.takes(routeId, entry));
   }
 
   private know(entry: Entry): void {

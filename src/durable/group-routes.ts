@@ -172,7 +172,7 @@ export class GroupRoutes {
     this.table ??= new RouteTable(
       [...this.live.values()].map(({ routeId, filter }) => ({ route: String(routeId), filter })),
     );
-    const found = this.table.routeOf(subjectOf(entry));
+    const found = this.table.routeOf(subjectOf(entry, this.table.headerNames));
     return found === null ? APPLICATION : Number(found);
   }
 
@@ -219,7 +219,15 @@ export class GroupRoutes {
   }
 }
 
-function subjectOf({ headers, partitionKey }: Routable): FilterSubject {
+/** `names`: the headers that are asked about; a text in which none of them stands has none of them, and is not parsed. */
+function subjectOf({ headers, partitionKey }: Routable, names?: ReadonlySet<string>): FilterSubject {
   assert(headers !== undefined, "headers are read where a group has routes");
-  return objectSubject(headers === "" ? {} : JSON.parse(headers), partitionKey);
+  const isBare = headers === "" || (names !== undefined && !mentions(headers, names));
+  return objectSubject(isBare ? {} : JSON.parse(headers), partitionKey);
+}
+
+/** Names of headers are written in JSON as they are. */
+function mentions(headers: string, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (headers.includes(name)) return true;
+  return false;
 }

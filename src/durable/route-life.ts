@@ -71,7 +71,7 @@ export function endRoute(
   const otherRoutes = group.routes.all().map((route) => route.routeId);
   const { scanOffset } = group.progress;
   let room = MAX_MERGED_ENTRIES;
-  for (const lane of [...group.lanes.of(routeId).lanes.values()]) {
+  for (const lane of lanesToMerge(group, routeId)) {
     const into = group.laneOrNew(lane.partitionKey, scanOffset);
     room -= mergeLanes(into, lane, { scanOffset, otherRoutes, sortedBy, giveBack, nowMs, room });
     group.drainingSince.delete(lane);
@@ -79,6 +79,19 @@ export function endRoute(
     group.touch(into, nowMs);
   }
   group.lanes.forget(routeId);
+}
+
+/**
+ * The route's lanes, and one for each partition in which the application lags and the route has settled all that was
+ * scanned: the application must not read that again.
+ */
+function lanesToMerge(group: GroupState, routeId: number): Lane[] {
+  const lanes = [...group.lanes.of(routeId).lanes.values()];
+  for (const { partitionKey } of laggingLanes(group)) {
+    if (group.lane(partitionKey, routeId)) continue;
+    lanes.push(group.laneOrNew(partitionKey, group.progress.scanOffset, routeId));
+  }
+  return lanes;
 }
 
 /** Ends routes that nobody renewed. A waiting receive renews its route. */

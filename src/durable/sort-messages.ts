@@ -43,6 +43,8 @@ export function applySorts(
     const lane = group.lane(partitionKey);
     const held = lane?.heldAt(throughOffset);
     if (!lane || !held || held.state === "dying") continue;
+    // What is under way stays: it had lapsed, and was extended while it was read.
+    if (held.state === "inFlight" && held.atMs > nowMs) continue;
     const entry = pages[at]?.entries[0];
     const owner = entry ? group.routes.ownerOf(entry) : APPLICATION;
     if (owner === APPLICATION || !moveTo(group, owner, lane, held, touched))
@@ -56,6 +58,7 @@ export function applySorts(
 function moveTo(group: GroupState, owner: number, from: Lane, held: Exception, touched: Set<Lane>): boolean {
   const to = routeLane(group, from, owner);
   if (held.offset > to.walkedOffset) return false;
+  keep(group, to);
   from.release(held.offset);
   to.except({ ...held, sortedBy: group.routes.newestId });
   touched.add(to);
@@ -65,6 +68,11 @@ function moveTo(group: GroupState, owner: number, from: Lane, held: Exception, t
 /** Where the route has no lane of the partition, everything of it that was scanned is settled. */
 function routeLane(group: GroupState, beside: Lane, routeId: number): Lane {
   return group.laneOrNew(beside.partitionKey, group.progress.scanOffset, routeId);
+}
+
+/** Several messages may go to one new lane: it must be found again before it is placed. */
+function keep(group: GroupState, lane: Lane): void {
+  group.lanes.of(lane.routeId).lanes.set(lane.partitionKey, lane);
 }
 
 /** The next part of what a lane inherited; null: there is none, or no room for it. */
@@ -106,6 +114,7 @@ export function applyPending(
 function place(group: GroupState, from: Lane, owner: number, entry: LaneEntry): Lane {
   const owners = owner === APPLICATION ? from : routeLane(group, from, owner);
   const lane = entry.offset <= owners.walkedOffset ? owners : from;
+  keep(group, lane);
   if (lane.heldAt(entry.offset) === null) lane.except(arrivedException(entry));
   return lane;
 }

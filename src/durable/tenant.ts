@@ -197,7 +197,7 @@ export class Tenant {
     if (deletedForMs >= 0 && deletedForMs < GROUP_TOMBSTONE_MS) {
       fail(
         "not-found",
-        `group ${group} of topic ${topic} was deleted less than a minute ago; a PUT makes it again at once`,
+        `group ${group} of topic ${topic} was deleted less than a minute ago; a PUT of the group makes it again at once`,
       );
     }
     return this.makeGroup(state, group, { ...DEFAULT_GROUP_SETTINGS }, "receive");

@@ -15,7 +15,7 @@ import { holds } from "./replay.ts";
 /** In all: FILTER_PAIRS has more of them compared. */
 const PAIRS = Number(process.env.FILTER_PAIRS ?? 10_002);
 const DIALECTS: readonly FilterDialect[] = ["fairlane", "rabbitmq", "kafka"];
-const MESSAGES = 10;
+const MESSAGES = 8;
 
 interface Tally {
   disjoint: number;
