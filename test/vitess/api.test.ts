@@ -10,11 +10,11 @@ import { ServerPlace } from "./server-place.ts";
 const LIVE = join(import.meta.dirname, "../live");
 const SUFFIX = ".test.ts";
 /**
- * They are about start-up, documents and npm, start no server, look at the same calls from further away, or at thousands
- * of requests that are refused before any log is asked; everything else speaks HTTP to one.
+ * They are about start-up, documents and npm, start no server, look at the same calls from further away, at requests
+ * that are refused before any log is asked, or at an object that has none; everything else speaks HTTP to one.
  */
 const WITHOUT_LOG =
-  /^(?:cli-|dashboard|demo|example-|first-start|guide|kill-audit|npm-killed|openapi-broken|readme)/;
+  /^(?:api-splits|auth-off|bad-|cli-|dashboard|demo|example-|first-start|guide|kill-audit|npm-killed|openapi-broken|readme)/;
 /**
  * With the default horizon a settled message stays for two minutes at least: collection is tested with the shortest,
  * and then by the same figures as with the embedded log.
