@@ -1,17 +1,20 @@
 import { z } from "zod";
 import { MAX_ROUTE_CHARS } from "../core/limits.ts";
+import { splitPhase, splitResource, splitRoute, splitSource } from "../splitting/state/document.ts";
 import { FAILURE_KINDS } from "../splitting/state/failure-kind.ts";
-import type { AgentCommand } from "../splitting/state/recovery.ts";
+import { position } from "../splitting/state/position.ts";
+import { type AgentCommand, TASKS } from "../splitting/state/recovery.ts";
 import type { AgentReport } from "../splitting/state/split-event.ts";
 import {
   MAX_EVIDENCE_CHARS,
   MAX_GENERATION,
   MAX_LABEL_CHARS,
-  MAX_POSITION_CHARS,
+  MAX_POSITION_BYTES,
   MAX_REASON_CHARS,
   MAX_RESOURCES,
   MAX_ROUTES_PER_QUEUE,
   MAX_SOURCES,
+  MAX_SPLIT_ID_CHARS,
 } from "../splitting/state/split-limits.ts";
 import { operation } from "./operation.ts";
 
@@ -33,7 +36,7 @@ export const agentConnection = operation({
 });
 
 /** The checkpoints of all sources at once, with room for what JSON adds. */
-export const MAX_AGENT_MESSAGE_CHARS = 2 * MAX_SOURCES * MAX_POSITION_CHARS;
+export const MAX_AGENT_MESSAGE_CHARS = 2 * MAX_SOURCES * MAX_POSITION_BYTES;
 export const AGENT_PING = "ping";
 export const AGENT_PONG = "pong";
 
@@ -57,7 +60,6 @@ export const AGENT_CLOSE = {
 
 const label = z.string().min(1).max(MAX_LABEL_CHARS);
 const evidence = z.string().min(1).max(MAX_EVIDENCE_CHARS);
-const position = z.string().min(1).max(MAX_POSITION_CHARS);
 const proof = z.strictObject({ queue: label, evidence });
 const proofs = z.array(proof).max(MAX_SOURCES);
 const frontiers = z.array(z.strictObject({ queue: label, frontier: position })).max(MAX_SOURCES);
@@ -83,6 +85,7 @@ export const agentReport = z.discriminatedUnion("kind", [
       .max(MAX_RESOURCES),
   }),
   z.strictObject({ kind: z.literal("created"), names }),
+  z.strictObject({ kind: z.literal("checkpointed"), queue: label, checkpoint: position }),
   z.strictObject({
     kind: z.literal("prepared"),
     checkpoints: z.array(z.strictObject({ queue: label, checkpoint: position })).max(MAX_SOURCES),
@@ -140,3 +143,29 @@ export type ManagerMessage =
   | ({ type: "command" } & AgentCommand)
   | { type: "accepted"; id: number; generation: number }
   | { type: "refused"; id: number | null; because: string; reason: string };
+
+/** A document's worth of command, in words that its own schema has bounded; a filter is for its parser to judge. */
+export const managerMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("welcome"), epoch: counter }),
+  z.strictObject({ type: z.literal("fenced"), epoch: counter }),
+  z.strictObject({
+    type: z.literal("command"),
+    task: z.enum(TASKS),
+    generation: counter,
+    enteredGeneration: counter,
+    agentEpoch: counter,
+    splitId: z.string().max(MAX_SPLIT_ID_CHARS),
+    mayPump: z.boolean(),
+    phase: splitPhase,
+    sources: z.array(splitSource).max(MAX_SOURCES),
+    routes: z.array(splitRoute).max(MAX_SOURCES * MAX_ROUTES_PER_QUEUE),
+    resources: z.array(splitResource).max(MAX_RESOURCES),
+  }),
+  z.strictObject({ type: z.literal("accepted"), id: counter, generation: counter }),
+  z.strictObject({
+    type: z.literal("refused"),
+    id: counter.nullable(),
+    because: z.string().min(1),
+    reason: z.string().min(1),
+  }),
+]) satisfies z.ZodType<ManagerMessage>;

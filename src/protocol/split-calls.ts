@@ -1,4 +1,10 @@
-import type { PutSplitInput, PutSplitRouteInput, SplitRouteView, SplitView } from "./split-manager.ts";
+import type {
+  PutSplitInput,
+  PutSplitRouteInput,
+  ResumeSplitInput,
+  SplitRouteView,
+  SplitView,
+} from "./split-manager.ts";
 import type { Outcome } from "./tenant-calls.ts";
 
 /** Whose manager is called. It travels with each call: an object learns whose it is by being told, and refuses another. */
@@ -17,7 +23,7 @@ export interface SplitCalls {
   deleteSplit(of: SplitRef, input: { force: boolean }): Promise<Outcome<null>>;
   startSplit(of: SplitRef, input: Record<string, never>): Promise<Outcome<SplitView>>;
   stopSplit(of: SplitRef, input: Record<string, never>): Promise<Outcome<SplitView>>;
-  resumeSplit(of: SplitRef, input: Record<string, never>): Promise<Outcome<SplitView>>;
+  resumeSplit(of: SplitRef, input: ResumeSplitInput): Promise<Outcome<SplitView>>;
   putSplitRoute(of: SplitRef, input: PutSplitRouteInput): Promise<Outcome<SplitRouteView>>;
   getSplitRoute(of: SplitRef, input: { route: string }): Promise<Outcome<SplitRouteView>>;
   deleteSplitRoute(of: SplitRef, input: { route: string }): Promise<Outcome<null>>;

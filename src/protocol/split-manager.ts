@@ -5,6 +5,7 @@ import { isLabel } from "../splitting/state/names.ts";
 import {
   MAX_LABEL_CHARS,
   MAX_PREFIX_CHARS,
+  MAX_RESOURCES,
   MAX_SOURCE_NAME_CHARS,
   MAX_SOURCES,
   MAX_WORKLOAD_CHARS,
@@ -78,6 +79,17 @@ export const deleteSplitQuery = z.strictObject({
     .meta({ description: "Also while resources are left behind that nobody has looked at" }),
 });
 
+export const resumeSplitRequest = z.strictObject({
+  makeAgain: z
+    .array(label(MAX_LABEL_CHARS), "must be a list")
+    .max(MAX_RESOURCES, `must have at most ${MAX_RESOURCES} names`)
+    .optional()
+    .meta({
+      description:
+        "Names of shadows among `resources` that were deleted by hand and are to be made again: what was in them is lost",
+    }),
+});
+
 const resourceKind = z.enum(["app-shadow", "route-shadow", "fence", "checkpoint"]);
 
 export const splitRouteReply = z
@@ -148,5 +160,6 @@ export const putSplitRouteRequest = z.strictObject({
 
 export type SplitView = z.output<typeof splitReply>;
 export type SplitRouteView = z.output<typeof splitRouteReply>;
+export type ResumeSplitInput = z.output<typeof resumeSplitRequest>;
 export type PutSplitInput = z.output<typeof putSplitRequest>;
 export type PutSplitRouteInput = z.output<typeof putSplitRouteRequest> & { route: string };

@@ -4,6 +4,7 @@ import {
   deleteSplitQuery,
   putSplitRequest,
   putSplitRouteRequest,
+  resumeSplitRequest,
   splitReply,
   splitRouteReply,
   splitRoutesReply,
@@ -69,7 +70,7 @@ export const splitOperations = {
     scopes: ["admin"],
     summary: "Go on where a split is held",
     query: noQuery,
-    body: noBody,
+    body: { kind: "json", schema: resumeSplitRequest, optional: true },
     replies: asItIs,
   }),
   putSplitRoute: operation({

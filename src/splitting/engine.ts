@@ -1,17 +1,15 @@
 import type { EngineFailure } from "./engine-failures.ts";
 import type { Filter } from "./filter/filter.ts";
 import type { AbsenceProof, QuiescenceProof, QuiescenceReading } from "./quiescence-proof.ts";
+import { MAX_POSITION_BYTES } from "./state/split-limits.ts";
 import type { ResourceKind, SplitResource, SplitState } from "./state/split-state.ts";
-
-/** The bound on a checkpoint and on a frontier: they stand in the state document. */
-export const MAX_OPAQUE_BYTES = 16 * 1024;
 
 declare const CHECKPOINT: unique symbol;
 declare const FRONTIER: unique symbol;
 
 /**
  * What an engine wants to know of after a restart, in its provider's own words: JSON text of at most
- * `MAX_OPAQUE_BYTES`, no secrets. It says which source was prepared (so that another of the same name is told from
+ * `MAX_POSITION_BYTES`, no secrets. It says which source was prepared (so that another of the same name is told from
  * it), where the application stood, and which routes' table is in force. Nobody else reads it.
  */
 export type Checkpoint = string & { readonly [CHECKPOINT]: never };
@@ -107,6 +105,9 @@ export type Preflight =
   | { kind: "ready" }
   /** All that is wrong, at once. */
   | { kind: "refused"; failures: readonly EngineFailure[] };
+
+/** What of the document a recovery goes by, as the newest command says it. */
+export type PersistedState = Pick<SplitState, "phase" | "routes">;
 
 export type Recovered =
   /** Nothing is done or held; the phase's own step is to be called. */
@@ -270,10 +271,12 @@ export interface SplitEngine {
    * never by what happens to exist on the broker: pump again in StartingPump, RedirectingApp and Active (under the
    * table in force until what was in flight is settled, then under the document's); fence without pumping from
    * AbortingActivation to CleaningUp (there only while the fence is on the inventory: it goes last); nothing in
-   * Preparing, QuiescingApp and Inactive; hold in Degraded and in a phase that it does not know. Must not seed a
-   * position that was made, nor pump "to help". Failures: as `start`.
+   * Preparing, QuiescingApp and Inactive; hold in Degraded and in a phase that it does not know. Where it only fences
+   * it makes nothing, but for the application's shadow that somebody set back to `recorded` in DrainingApp,
+   * QuiescingHandback or HandingBack: what is left of routes goes there, and its emptiness has to be proved. Must not
+   * seed a position that was made, nor pump "to help". Failures: as `start`.
    */
-  recover(state: SplitState): Promise<Recovered>;
+  recover(state: PersistedState): Promise<Recovered>;
 
   /** Reads only, and throws nothing: a live look at source and shadows, and how the pump is. At any time. */
   health(): Promise<EngineHealth>;
@@ -300,7 +303,7 @@ export function frontierOf(value: unknown): Frontier {
 function opaque(value: unknown, what: string): string {
   const text = JSON.stringify(value);
   const bytes = utf8.encode(text).byteLength;
-  if (bytes > MAX_OPAQUE_BYTES)
-    throw new RangeError(`a ${what} of ${bytes} bytes is over ${MAX_OPAQUE_BYTES}`);
+  if (bytes > MAX_POSITION_BYTES)
+    throw new RangeError(`a ${what} of ${bytes} bytes is over ${MAX_POSITION_BYTES}`);
   return text;
 }

@@ -25,6 +25,7 @@ type View = Record<string, unknown> & {
   phase: string;
   generation: number;
   routes: object[];
+  resources: { name: string }[];
   agent: { connected: boolean; epoch: number };
 };
 
@@ -37,7 +38,8 @@ function splitOf(of: Api = api, workload = `checkout-${++workloads}`) {
     put: (body: unknown = { sources: SOURCES }) => of.request<View>("PUT", path, json(body)),
     get: () => of.request<View>("GET", path),
     end: (query = "") => of.request("DELETE", `${path}${query}`),
-    post: (what: "start" | "stop" | "resume") => of.request<View>("POST", `${path}/${what}`),
+    post: (what: "start" | "stop" | "resume", body?: unknown) =>
+      of.request<View>("POST", `${path}/${what}`, body === undefined ? {} : json(body)),
     putRoute: (route: string, body: unknown) =>
       of.request<Record<string, unknown>>("PUT", `${path}/routes/${route}`, json(body)),
     getRoute: (route: string) => of.request<Record<string, unknown>>("GET", `${path}/routes/${route}`),
@@ -51,6 +53,24 @@ async function started() {
   expect((await split.put()).status).toBe(200);
   expect((await split.post("start")).status).toBe(200);
   return split;
+}
+
+/** Node's WebSocket takes headers, which the type of the one of browsers does not know. */
+type Connect = new (url: string, options: { headers: Record<string, string> }) => WebSocket;
+
+async function connect(
+  workload: string,
+): Promise<{ messages: Record<string, unknown>[]; socket: WebSocket }> {
+  const url = `${live.url.replace("http", "ws")}/v1/tenants/demo/splits/${workload}/agent`;
+  const headers = { authorization: `Bearer ${tenantToken(SECRET, "demo", "admin")}` };
+  const socket = new (WebSocket as unknown as Connect)(url, { headers });
+  const messages: Record<string, unknown>[] = [];
+  socket.addEventListener("message", ({ data }) => void messages.push(JSON.parse(String(data))));
+  await new Promise((resolve, reject) => {
+    socket.addEventListener("open", resolve);
+    socket.addEventListener("error", () => reject(new Error("no connection")));
+  });
+  return { messages, socket };
 }
 
 describe("a split", () => {
@@ -133,6 +153,38 @@ describe("a split", () => {
     expectProblem(await splitOf(live.api("acme"), split.workload).get(), "not-found");
   });
 
+  test("that is held by a shadow that is missing goes on when it is named", async () => {
+    const split = await started();
+    const { messages, socket } = await connect(split.workload);
+    const answer = (type: string, id?: number) =>
+      until(type, async () => messages.findLast((one) => one.type === type && (id ?? one.id) === one.id));
+    socket.send(JSON.stringify({ type: "hello", version: 1, previousEpoch: null }));
+    const { enteredGeneration } = await answer("command");
+    let id = 0;
+    const report = async (said: object) => {
+      id += 1;
+      socket.send(JSON.stringify({ type: "report", id, epoch: 1, enteredGeneration, report: said }));
+      await answer("accepted", id);
+    };
+    const resources = [{ kind: "app-shadow", queue: "orders", slot: null }];
+    await report({ kind: "record", resources });
+    const name = String((await split.get()).json.resources[0]?.name);
+    await report({ kind: "created", names: [name] });
+    await report({ kind: "checkpointed", queue: "orders", checkpoint: '{"n":1}' });
+    await report({ kind: "failed", failure: "ShadowUnsafe", detail: `${name} is missing` });
+    expectProblem(await split.post("resume", { makeAgain: ["nobody"] }), "not-found");
+    expectProblem(await split.post("resume", { makeAgain: "all" }), "invalid-request", "makeAgain");
+    expectProblem(await split.post("resume", { makeAgain: ["A_B"] }), "invalid-request", "makeAgain[0]");
+    expectProblem(await split.post("resume", { makeAgian: [name] }), "invalid-request", "makeAgian");
+    expect((await split.get()).json.phase).toBe("Degraded");
+    const { json } = await split.post("resume", { makeAgain: [name] });
+    expect(json).toMatchObject({ phase: "Preparing", resources: [{ name, state: "recorded" }] });
+    // Without a body, and with an empty one: it is not held, and stays as it is.
+    expect((await split.post("resume")).json).toEqual(json);
+    expect((await split.post("resume", {})).json).toEqual(json);
+    socket.close();
+  });
+
   test("is there after the server was killed", async () => {
     const split = await started();
     await split.putRoute("alice", { ...ALICE, ttlMs: 3_600_000 });
@@ -189,6 +241,16 @@ describe("routes", () => {
     expect((await split.putRoute("dave", lower)).status).toBe(200);
   });
 
+  test("take another filter while nothing was moved; the order of a filter's fields makes no other", async () => {
+    const split = await started();
+    await split.putRoute("alice", ALICE);
+    const other = { queue: "orders", filter: { header: "X-Dev", equals: "ally" } };
+    expect((await split.putRoute("alice", other)).json).toMatchObject({ filter: other.filter });
+    const turned = { queue: "orders", filter: { equals: "ally", header: "X-Dev" } };
+    const { text } = await split.putRoute("alice", turned);
+    expect(text).toContain('"filter":{"header":"X-Dev","equals":"ally"}');
+  });
+
   test("end by themselves, while nobody has started an agent", async () => {
     const split = await started();
     await split.putRoute("alice", { ...ALICE, ttlMs: 1000 });
@@ -240,24 +302,6 @@ test("who may: consume for routes, admin for the split, either to look", async (
 });
 
 describe("the queue agent's WebSocket", () => {
-  /** Node's WebSocket takes headers, which the type of the one of browsers does not know. */
-  type Connect = new (url: string, options: { headers: Record<string, string> }) => WebSocket;
-
-  async function connect(
-    workload: string,
-  ): Promise<{ messages: Record<string, unknown>[]; socket: WebSocket }> {
-    const url = `${live.url.replace("http", "ws")}/v1/tenants/demo/splits/${workload}/agent`;
-    const headers = { authorization: `Bearer ${tenantToken(SECRET, "demo", "admin")}` };
-    const socket = new (WebSocket as unknown as Connect)(url, { headers });
-    const messages: Record<string, unknown>[] = [];
-    socket.addEventListener("message", ({ data }) => void messages.push(JSON.parse(String(data))));
-    await new Promise((resolve, reject) => {
-      socket.addEventListener("open", resolve);
-      socket.addEventListener("error", () => reject(new Error("no connection")));
-    });
-    return { messages, socket };
-  }
-
   test("gives it an epoch and its task, and takes its reports", async () => {
     const split = await started();
     const { messages, socket } = await connect(split.workload);

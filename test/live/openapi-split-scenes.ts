@@ -76,7 +76,14 @@ export const splitScenes: Readonly<Record<string, Scene>> = {
   deleteSplit: { ready: declared },
   startSplit: { ready: declared, meant: isIn("Preparing") },
   stopSplit: { ready: started, meant: isIn("AbortingActivation") },
-  resumeSplit: { ready: started, meant: isIn("Preparing") },
+  resumeSplit: {
+    ready: async (calls, request) => {
+      await started(calls, request);
+      // In words: a name has to be that of a shadow, and nothing was made yet.
+      if (request.body !== undefined) request.body = { ...(request.body as object), makeAgain: [] };
+    },
+    meant: isIn("Preparing"),
+  },
   putSplitRoute: {
     ready: async (calls, request) => {
       const body = request.body as { queue: string; filter: unknown };

@@ -7,6 +7,7 @@ import type {
   EngineTable,
   Frontier,
   HandedBack,
+  PersistedState,
   Preflight,
   Recovered,
   RouteDrained,
@@ -20,7 +21,6 @@ import {
   Unprovable,
 } from "../../src/splitting/engine-failures.ts";
 import type { QuiescenceProof, QuiescenceReading } from "../../src/splitting/quiescence-proof.ts";
-import type { SplitState } from "../../src/splitting/state/split-state.ts";
 import { EngineSite, type SiteParts } from "./engine-site.ts";
 import { Handback, refuseReaders } from "./handback.ts";
 import { Pump } from "./pump.ts";
@@ -163,7 +163,7 @@ export class ModelEngine implements SplitEngine {
     return this.removal.removeAll(proofs);
   }
 
-  async recover(state: SplitState): Promise<Recovered> {
+  async recover(state: PersistedState): Promise<Recovered> {
     const { site } = this;
     const { phase } = state;
     switch (phase.name) {
@@ -172,7 +172,7 @@ export class ModelEngine implements SplitEngine {
       case "Inactive":
         return { kind: "idle" };
       case "DrainingApp":
-        if (!site.faults.pumpsWhileDraining) return this.fenceOff();
+        if (!site.faults.pumpsWhileDraining) return this.fenceOff("with the shadow");
         await this.resume(state);
         return { kind: "pumping" };
       case "StartingPump":
@@ -180,9 +180,10 @@ export class ModelEngine implements SplitEngine {
       case "Active":
         await this.resume(state);
         return { kind: "pumping" };
-      case "AbortingActivation":
       case "QuiescingHandback":
       case "HandingBack":
+        return this.fenceOff("with the shadow");
+      case "AbortingActivation":
       case "RestoringApp":
         return this.fenceOff();
       case "CleaningUp":
@@ -258,7 +259,7 @@ export class ModelEngine implements SplitEngine {
     await site.persisted(() => site.ports.inventory.markCreated(name));
   }
 
-  private async resume(state: SplitState): Promise<void> {
+  private async resume(state: PersistedState): Promise<void> {
     const routes = state.routes.filter(({ queue }) => queue === this.site.queue);
     const active = routes.filter((route) => route.state === "active");
     const older = this.site.kept.inForce?.map((name) => {
@@ -269,8 +270,13 @@ export class ModelEngine implements SplitEngine {
     await this.begin({ routes: active }, older ?? active);
   }
 
-  private async fenceOff(): Promise<Recovered> {
-    await this.site.takeFence();
+  /** `with the shadow`: the application's is made where it is not said to be there. */
+  private async fenceOff(shadow?: "with the shadow"): Promise<Recovered> {
+    const { site } = this;
+    await site.takeFence();
+    const name = site.applicationShadow;
+    if (shadow && site.resource(name)?.state === "recorded")
+      await site.ensureShadow(site.kept.kind, name, null);
     return { kind: "fenced-off" };
   }
 

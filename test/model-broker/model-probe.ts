@@ -1,7 +1,7 @@
 import { type ResourceIdentity, resourceName } from "../../src/splitting/state/names.ts";
 import type { Provider } from "../../src/splitting/state/split-state.ts";
-import { PREFIX, QUEUE, TENANT, WORKLOAD } from "../conformance/splitting/document.ts";
 import { Journal, type Place } from "../conformance/splitting/journal.ts";
+import { PREFIX, QUEUE, TENANT, WORKLOAD } from "../conformance/splitting/keeper.ts";
 import type {
   AgentHost,
   AttachOptions,

@@ -30,6 +30,9 @@ export interface Move {
   flaw: "none" | "epoch" | "stay" | "half";
 }
 
+/** What would seldom meet what it is about. */
+const OFTEN = ["putRoute", "routeDrained", "record", "created", "resume"] as const;
+
 export const moves: fc.Arbitrary<Move[]> = fc.array(
   fc.record({
     kind: fc.oneof(
@@ -37,7 +40,7 @@ export const moves: fc.Arbitrary<Move[]> = fc.array(
       { weight: 2, arbitrary: fc.constantFrom(...EVENT_KINDS) },
       {
         weight: 2,
-        arbitrary: fc.constantFrom("putRoute" as const, "routeDrained" as const, "record" as const),
+        arbitrary: fc.constantFrom(...OFTEN),
       },
     ),
     which: fc.nat(1000),
@@ -75,8 +78,9 @@ export function eventOf(state: SplitState, { kind, which, flaw }: Move): SplitEv
       };
     case "deleteRoute":
       return { kind: chosen, route: pick(ROUTES, which) };
-    case "stop":
     case "resume":
+      return which % 2 === 0 ? { kind: chosen } : { kind: chosen, makeAgain: missing(state, which) };
+    case "stop":
     case "agentJoined":
     case "agentLost":
     case "deadlinePassed":
@@ -113,7 +117,7 @@ function rightKind(state: SplitState, which: number): EventKind {
       return "appRedirected";
     case "Active":
       if (isDraining) return "routeDrained";
-      return pick(["putRoute", "record", "created", "stop"] as const, which);
+      return pick(["putRoute", "record", "created", "checkpointed", "stop"] as const, which);
     case "AbortingActivation":
       return isDraining ? "routeDrained" : "aborted";
     case "DrainingApp":
@@ -147,6 +151,8 @@ function reportOf(state: SplitState, kind: ReportKind, which: number, half: bool
       return { kind, resources: [refOf(state, which)] };
     case "created":
       return { kind, names: [name] };
+    case "checkpointed":
+      return { kind, queue: half ? "other" : pick(QUEUES, which), checkpoint: `{"n":${which % 4}}` };
     case "prepared":
       return { kind, checkpoints: queues.map((queue) => ({ queue, checkpoint: "{}" })) };
     case "pumpStopped":
@@ -175,6 +181,12 @@ function reportOf(state: SplitState, kind: ReportKind, which: number, half: bool
     default:
       return { kind, proofs };
   }
+}
+
+/** Names of what somebody may have deleted; now and then of anything else. */
+function missing({ resources }: SplitState, which: number): string[] {
+  const made = resources.filter(({ state }) => state === "created" || which % 5 === 0);
+  return made.filter((_, i) => ((which >> i) & 2) === 2).map(({ name }) => name);
 }
 
 function nameAmong({ resources }: SplitState, which: number): string {

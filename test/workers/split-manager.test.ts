@@ -129,6 +129,47 @@ describe("a split from its declaration to its end", () => {
   });
 });
 
+describe("a shadow that was deleted by hand", () => {
+  test("is made again by a resume that names it, and by no other", async () => {
+    const { ok, call, declare, agent, stored } = setup("make-again");
+    await declare();
+    await ok("startSplit", {});
+    const one = await agent();
+    const refs = (["app-shadow", "checkpoint"] as const).map((kind) => ({
+      kind,
+      queue: "orders",
+      slot: null,
+    }));
+    await one.reportAll([{ kind: "record", resources: refs }]);
+    const { resources } = await stored();
+    const [shadow = "", checkpoint = ""] = resources.map(({ name }) => name);
+    const failed = { kind: "failed", failure: "ShadowUnsafe", detail: `${shadow} is missing` } as const;
+    await one.reportAll([{ kind: "created", names: [shadow, checkpoint] }, ...TO_ACTIVE, failed]);
+    expect(await ok("getSplit", {})).toMatchObject({
+      phase: "Degraded",
+      nextSafeAction: expect.stringContaining("makeAgain"),
+    });
+    for (const [names, code] of [
+      [[checkpoint], "conflict"],
+      [[shadow, "fairlane-look-alike"], "not-found"],
+    ] as const) {
+      expect(await call("resumeSplit", { makeAgain: [...names] })).toMatchObject({ error: { code } });
+      expect((await stored()).phase.name).toBe("Degraded");
+    }
+    expect(await ok("resumeSplit", { makeAgain: [shadow] })).toMatchObject({ phase: "Active" });
+    const states = [
+      { name: shadow, state: "recorded" },
+      { name: checkpoint, state: "created" },
+    ];
+    expect(await one.task("pump")).toMatchObject({ resources: states });
+    // Made twice it is answered as the first time.
+    expect(await ok("resumeSplit", { makeAgain: [shadow] })).toMatchObject({ phase: "Active" });
+    await one.reportAll([{ kind: "created", names: [shadow] }]);
+    expect(await call("resumeSplit", { makeAgain: [shadow] })).toMatchObject({ error: { code: "conflict" } });
+    expect(await ok("resumeSplit", {})).toMatchObject({ phase: "Active" });
+  });
+});
+
 describe("the compare-and-swap", () => {
   test("of two writers that read the same generation one writes, and the other hears of it", async () => {
     const { declare, stub, of, stored, ok } = setup("two-writers");

@@ -90,20 +90,31 @@ export const splits = {
   resumeSplit: {
     tag: "Splitting",
     description:
-      "A held split goes on in its `resumePhase`, and nowhere else; one that is not held is left as it is.",
-    errors: { ...NO_SPLIT, 409: `conflict: ${HELD}` },
-    example: { params: IN_SPLIT, reply: SPLIT },
+      "A held split goes on in its `resumePhase`, and nowhere else; one that is not held is left as it is. A shadow that " +
+      "somebody deleted by hand is not made again by itself, since what was in it is lost: `makeAgain` names those that shall " +
+      "be. All of them, or the split stays held. An empty request is one without names.",
+    errors: {
+      404:
+        "unknown-tenant: there is no such tenant; not-found: the workload has no split, or none of its `resources` has one " +
+        "of the names",
+      409:
+        "conflict: one of the names is no shadow's, shadows are not made any more in its `resumePhase`, it has names and is " +
+        `not held, or ${HELD}`,
+    },
+    example: { params: IN_SPLIT, body: { makeAgain: [nameOf("route-shadow", 0)] }, reply: SPLIT },
   },
   putSplitRoute: {
     tag: "Splitting",
     description:
       "The queue's messages that match the filter go to a shadow of the route's own, once the queue agent has made it. The " +
       "route lives while this call is made again, and ends at its expiry: what is left in its shadow then goes to the " +
-      `application's. A queue has at most ${MAX_ROUTES_PER_GROUP} routes, and no two of them may take the same message.`,
+      `application's. A queue has at most ${MAX_ROUTES_PER_GROUP} routes, and no two of them may take the same message. ` +
+      "Once messages are moved a route keeps its filter: to have another under its name, end it, and put it again when it is " +
+      "gone from the list.",
     errors: {
       404: "unknown-tenant: there is no such tenant; not-found: the workload has no split, or no such queue",
       409:
-        "conflict: there are no routes in this phase, the route is of another queue or being emptied, or " +
+        "conflict: there are no routes in this phase, the route is of another queue, has another filter or is being emptied, or " +
         `${HELD}; route-overlap: another route takes some of these messages, and \`witness\` is one of them; ` +
         "route-undecided: that cannot be told of the two filters",
       429: "Too many requests, or routes of the queue",

@@ -5,11 +5,11 @@ import { migrateDocument, SCHEMA_VERSION } from "./migrate.ts";
 import { isLabel } from "./names.ts";
 import type { SplitIdentity } from "./new-split.ts";
 import { PHASES, type WorkingPhase } from "./phase.ts";
+import { position } from "./position.ts";
 import {
   MAX_DOCUMENT_BYTES,
   MAX_GENERATION,
   MAX_LABEL_CHARS,
-  MAX_POSITION_CHARS,
   MAX_PREFIX_CHARS,
   MAX_REASON_CHARS,
   MAX_RESOURCES,
@@ -29,23 +29,22 @@ const slot = z
   .int()
   .min(0)
   .max(MAX_ROUTES_PER_QUEUE - 1);
-const position = z.string().min(1).max(MAX_POSITION_CHARS).nullable();
 const reason = z.string().min(1).max(MAX_REASON_CHARS);
 const resourceKind = z.enum(["app-shadow", "route-shadow", "fence", "checkpoint"]);
 const workingPhases = PHASES.filter((phase): phase is WorkingPhase => phase !== "Inactive");
 
-const phase = z.union([
+export const splitPhase = z.union([
   z.strictObject({ name: z.enum(PHASES) }),
   z.strictObject({ name: z.literal("Degraded"), resumePhase: z.enum(workingPhases), reason }),
 ]);
-const source = z.strictObject({
+export const splitSource = z.strictObject({
   queue: label,
   provider: z.enum(["rabbitmq", "kafka"]),
   sourceName: z.string().min(1).max(MAX_SOURCE_NAME_CHARS),
-  checkpoint: position,
-  frontier: position,
+  checkpoint: position.nullable(),
+  frontier: position.nullable(),
 });
-const route = z.strictObject({
+export const splitRoute = z.strictObject({
   route: z.string().min(1).max(MAX_ROUTE_CHARS),
   queue: label,
   // Its own parser is the judge of it, by the dialect of its queue: see invariants.ts.
@@ -57,6 +56,11 @@ const route = z.strictObject({
 });
 const named = { kind: resourceKind, queue: label, name: label, slot: slot.nullable() };
 
+export const splitResource = z.strictObject({
+  ...named,
+  state: z.enum(["recorded", "created", "deleting"]),
+});
+
 export const splitDocument = z.strictObject({
   schemaVersion: z.literal(SCHEMA_VERSION),
   tenant: z.string().min(1),
@@ -65,14 +69,12 @@ export const splitDocument = z.strictObject({
   splitId: z.string().max(MAX_SPLIT_ID_CHARS),
   generation: counter,
   agentEpoch: z.int().min(0).max(MAX_GENERATION),
-  phase,
+  phase: splitPhase,
   enteredGeneration: counter,
   deadlineAtMs: timeMs.nullable(),
-  sources: z.array(source).min(1).max(MAX_SOURCES),
-  routes: z.array(route).max(MAX_SOURCES * MAX_ROUTES_PER_QUEUE),
-  resources: z
-    .array(z.strictObject({ ...named, state: z.enum(["recorded", "created", "deleting"]) }))
-    .max(MAX_RESOURCES),
+  sources: z.array(splitSource).min(1).max(MAX_SOURCES),
+  routes: z.array(splitRoute).max(MAX_SOURCES * MAX_ROUTES_PER_QUEUE),
+  resources: z.array(splitResource).max(MAX_RESOURCES),
   retained: z.array(z.strictObject({ ...named, reason })).max(MAX_RESOURCES),
 });
 

@@ -1,6 +1,6 @@
 import { type Change, changed, type Refused, refused, UNCHANGED } from "./change.ts";
 import { resourceName } from "./names.ts";
-import type { Phase } from "./phase.ts";
+import { heldPhase, type Phase } from "./phase.ts";
 import type { AgentReport, ResourceRef } from "./split-event.ts";
 import { MAX_RESOURCES } from "./split-limits.ts";
 import type { ResourceKind, SplitResource, SplitState } from "./split-state.ts";
@@ -71,6 +71,51 @@ export function created(state: SplitState, names: readonly string[]): Change {
   return changed({
     resources: state.resources.map((one) => (fresh.includes(one) ? { ...one, state: "created" } : one)),
   });
+}
+
+/** In these what was recorded and is missing is made when the engine begins, or is as empty as one that was never made. */
+const SHADOWS_NEEDED: readonly Phase[] = [
+  "Preparing",
+  "QuiescingApp",
+  "StartingPump",
+  "RedirectingApp",
+  "Active",
+  "DrainingApp",
+  "QuiescingHandback",
+  "HandingBack",
+];
+
+/**
+ * Another fence would let two agents act, and another position would be seeded where the old one was. An abort does not
+ * make the application's shadow: it may never have been there.
+ */
+const MADE_AGAIN_IN: Readonly<Record<ResourceKind, readonly Phase[]>> = {
+  "app-shadow": SHADOWS_NEEDED,
+  "route-shadow": [...SHADOWS_NEEDED, "AbortingActivation"],
+  checkpoint: [],
+  fence: [],
+};
+
+/** The inventory, where these are no longer said to be there; the same list where they were not. All or none of them. */
+export function setBack(
+  state: SplitState,
+  names: readonly string[],
+): { kind: "set-back"; resources: SplitResource[] } | Refused {
+  const said = new Set(names);
+  const phase = heldPhase(state.phase);
+  for (const name of said) {
+    const resource = state.resources.find((one) => one.name === name);
+    if (resource === undefined) return refused("not-found", `${name} is not recorded, and is not made`);
+    const { kind } = resource;
+    if (MADE_AGAIN_IN[kind].length === 0) return refused("conflict", `a ${kind} is not made again`);
+    if (!MADE_AGAIN_IN[kind].includes(phase)) return refused("phase", `no ${kind} is made again in ${phase}`);
+  }
+  const missing = state.resources.filter((one) => said.has(one.name) && one.state !== "recorded");
+  if (missing.length === 0) return { kind: "set-back", resources: state.resources };
+  const resources = state.resources.map((one): SplitResource => {
+    return missing.includes(one) ? { ...one, state: "recorded" } : one;
+  });
+  return { kind: "set-back", resources };
 }
 
 export function deleting(state: SplitState, { name, evidence }: Report<"deleting">): Change {

@@ -37,7 +37,7 @@ const OF_REASON: Readonly<Record<DegradedKind, string>> = {
   SourceChanged:
     "The source is not what was taken over. Do not commit a position by hand before it is known what happened to it; then resume.",
   ShadowUnsafe:
-    "Take the policy or limit off the shadow, or make the shadow again as it was recorded, and resume: nothing was acknowledged that is not stored.",
+    "Take the policy or limit off the shadow, and resume: nothing was acknowledged that is not stored. Where the shadow was deleted, what was in it is lost: name it in the resume's `makeAgain`, and it is made again.",
   BrokerUnavailable: "Make the broker reachable for the queue agent, and resume.",
   Overdue: "See what the phase waits for, and resume: it goes on where it was held.",
   AgentAway: "Start the queue agent, and resume: it goes on from its own position.",

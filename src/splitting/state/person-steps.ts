@@ -1,4 +1,5 @@
 import { type Change, changed, type Refused, refused, UNCHANGED } from "./change.ts";
+import { setBack } from "./inventory-steps.ts";
 import { isActivation, type Phase } from "./phase.ts";
 import { endedRoutes } from "./route-steps.ts";
 import type { DeclaredSource, PersonEvent } from "./split-event.ts";
@@ -75,8 +76,13 @@ export function stop(state: SplitState): Change {
   return changed({ routes }, { name: phase.name === "Active" ? "DrainingApp" : "AbortingActivation" });
 }
 
-export function resume(state: SplitState): Change {
+/** A resume that came twice finds its shadows recorded, and is answered as the first; one that finds them made is not. */
+export function resume(state: SplitState, { makeAgain = [] }: Event<"resume">): Change {
   const { phase } = state;
-  if (phase.name !== "Degraded") return UNCHANGED;
-  return changed({}, { name: phase.resumePhase });
+  const again = setBack(state, makeAgain);
+  if (again.kind === "refused") return again;
+  if (phase.name === "Degraded") return changed({ resources: again.resources }, { name: phase.resumePhase });
+  return again.resources === state.resources
+    ? UNCHANGED
+    : refused("phase", "it is not held: shadows are made again by the resume of a held split");
 }

@@ -3,7 +3,15 @@ import { deadlineOf } from "./deadlines.ts";
 import { cleaned, created, deleted, deleting, record, retained } from "./inventory-steps.ts";
 import { declare, resume, start, stop } from "./person-steps.ts";
 import { type AgentCommand, commandOf } from "./recovery.ts";
-import { agentJoined, agentLost, deadlinePassed, endPhase, failed, pumpStopped } from "./report-steps.ts";
+import {
+  agentJoined,
+  agentLost,
+  checkpointed,
+  deadlinePassed,
+  endPhase,
+  failed,
+  pumpStopped,
+} from "./report-steps.ts";
 import { deleteRoute, putRoute, routeDrained, routesExpired } from "./route-steps.ts";
 import type { AgentEvent, SplitEvent } from "./split-event.ts";
 import { AGENT_REPORTS } from "./split-event.ts";
@@ -26,8 +34,11 @@ import type { SplitState } from "./split-state.ts";
  *   Degraded, and nothing else.
  * - A route leaves only by a person's word or its own expiry, never because somebody is not connected; and once messages may be
  *   in its shadow, it leaves by draining.
+ * - A checkpoint, once there, is only followed by a later one until nothing is split any more.
+ * - A route's filter is the same from the first message that may be in its shadow to the last.
  * - The inventory loses a name only to `deleted` after `deleting`, or to `retained`, all in CleaningUp.
  * - From QuiescingHandback on no route is left and each source has its frontier; Inactive has no resource but retained ones.
+ * - A shadow that was made is set back to recorded only by a person who resumes a held split by its name.
  * - Degraded keeps everything as it was: but for renewals and departures of routes, only `resume` changes it.
  *
  * `recovery.ts` says what is to be done in each state; that is what follows a step, and what a restart begins with.
@@ -92,7 +103,7 @@ function changeOf(state: SplitState, event: SplitEvent, nowMs: number): Change {
     case "stop":
       return stop(state);
     case "resume":
-      return resume(state);
+      return resume(state, event);
     case "putRoute":
       return putRoute(state, event, nowMs);
     case "deleteRoute":
@@ -113,6 +124,8 @@ function changeOf(state: SplitState, event: SplitEvent, nowMs: number): Change {
       return retained(state, event);
     case "cleaned":
       return cleaned(state);
+    case "checkpointed":
+      return checkpointed(state, event);
     case "pumpStopped":
       return pumpStopped(state, event.frontiers);
     case "failed":

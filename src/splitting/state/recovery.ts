@@ -1,4 +1,4 @@
-import type { Phase } from "./phase.ts";
+import type { Phase, SplitPhase } from "./phase.ts";
 import type { SplitResource, SplitRoute, SplitSource, SplitState } from "./split-state.ts";
 
 /**
@@ -62,6 +62,8 @@ export interface AgentCommand {
   agentEpoch: number;
   splitId: string;
   mayPump: boolean;
+  /** Where it is held, with the reason: an engine that begins anew goes by it. */
+  phase: SplitPhase;
   sources: SplitSource[];
   routes: SplitRoute[];
   resources: SplitResource[];
@@ -76,7 +78,7 @@ export function mayPump(task: Task): boolean {
 }
 
 export function commandOf(state: SplitState): AgentCommand {
-  const { generation, enteredGeneration, agentEpoch, splitId, sources, routes, resources } = state;
+  const { generation, enteredGeneration, agentEpoch, splitId, phase, sources, routes, resources } = state;
   const task = taskOf(state);
   return {
     task,
@@ -85,6 +87,7 @@ export function commandOf(state: SplitState): AgentCommand {
     agentEpoch,
     splitId,
     mayPump: mayPump(task),
+    phase,
     sources,
     routes,
     resources,

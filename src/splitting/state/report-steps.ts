@@ -114,6 +114,29 @@ function prepared(state: SplitState, { checkpoints }: Report<"prepared">): Parti
   };
 }
 
+/** Not before the engine has begun or while it only looks, nor once the source is the application's own again. */
+const CHECKPOINTED_IN: readonly Phase[] = [
+  "Preparing",
+  "StartingPump",
+  "RedirectingApp",
+  "Active",
+  "AbortingActivation",
+  "DrainingApp",
+  "HandingBack",
+];
+
+/** The same again is fine in every phase, as for what is recorded: its answer may have been lost. */
+export function checkpointed(state: SplitState, { queue, checkpoint }: Report<"checkpointed">): Change {
+  const source = state.sources.find((one) => one.queue === queue);
+  if (source === undefined) return refused("not-found", `the workload has no queue ${queue}`);
+  if (source.checkpoint === checkpoint) return UNCHANGED;
+  const { name } = state.phase;
+  if (name === "Degraded" || !CHECKPOINTED_IN.includes(name)) {
+    return refused("phase", `no later checkpoint is kept in ${name}`);
+  }
+  return changed({ sources: state.sources.map((one) => (one === source ? { ...one, checkpoint } : one)) });
+}
+
 /** Once for all: a frontier that was told is what is handed back, and does not move. */
 export function pumpStopped(state: SplitState, frontiers: Report<"pumpStopped">["frontiers"]): Change {
   const { name } = state.phase;

@@ -50,6 +50,13 @@ export function putRoute(state: SplitState, event: PutRoute, nowMs: number): Cha
   if (known?.state === "draining") {
     return refused("conflict", `route ${known.route} has ended and is being emptied`);
   }
+  // What a crash repeats goes by the filter that it went by: the messages of two filters are never told apart by one name.
+  if (known !== undefined && !isRenewal && !BEFORE_PUMP.includes(heldPhase(phase))) {
+    return refused(
+      "conflict",
+      `route ${known.route} takes other messages: end it, and put it again once it is emptied`,
+    );
+  }
   const slot = known?.slot ?? freeSlot(state, event.queue);
   if (slot === null)
     return refused("limit", `queue ${event.queue} has ${MAX_ROUTES_PER_QUEUE} routes already`);

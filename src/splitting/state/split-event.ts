@@ -13,8 +13,12 @@ export type PersonEvent =
   /** `splitId` is new with each call. */
   | { kind: "start"; splitId: string }
   | { kind: "stop" }
-  | { kind: "resume" }
-  /** Makes a route, renews it, or gives it another filter. */
+  /**
+   * Goes on where it is held. `makeAgain`: names of shadows that were made and are missing, which somebody looked for; what
+   * was in them is lost.
+   */
+  | { kind: "resume"; makeAgain?: readonly string[] }
+  /** Makes a route or renews it. Once messages may be in its shadow its filter is what it was. */
   | { kind: "putRoute"; route: string; queue: string; filter: Filter; ttlMs: number }
   | { kind: "deleteRoute"; route: string };
 
@@ -38,6 +42,8 @@ export type AgentReport =
   /** Before the broker is asked to make them. The manager gives the names. */
   | { kind: "record"; resources: readonly ResourceRef[] }
   | { kind: "created"; names: readonly string[] }
+  /** What the engine wants to know of after a restart, in place of what it told before. */
+  | { kind: "checkpointed"; queue: string; checkpoint: string }
   | { kind: "prepared"; checkpoints: readonly { queue: string; checkpoint: string }[] }
   | { kind: "appGone"; proofs: readonly Proof[] }
   /** Fence, ownership and position were taken in that order, and messages move. */
@@ -86,6 +92,7 @@ export const PERSON_EVENTS = ["declare", "start", "stop", "resume", "putRoute", 
 export const AGENT_REPORTS = [
   "record",
   "created",
+  "checkpointed",
   "prepared",
   "appGone",
   "pumpStarted",

@@ -16,7 +16,7 @@ export const MAX_WORKLOAD_CHARS = 128;
 /** RabbitMQ allows 255 bytes, Kafka 249. */
 export const MAX_SOURCE_NAME_CHARS = 255;
 /** Of a checkpoint and of a frontier each: positions of some hundred partitions. */
-export const MAX_POSITION_CHARS = 16 * 1024;
+export const MAX_POSITION_BYTES = 16 * 1024;
 export const MAX_SPLIT_ID_CHARS = 64;
 /** Of a reason that is stored: a sentence for people, not a dump. */
 export const MAX_REASON_CHARS = 500;

@@ -24,8 +24,8 @@ export const startSplit: Route<Operations["startSplit"]> = async ({ services, te
 export const stopSplit: Route<Operations["stopSplit"]> = async ({ services, tenant, params }) =>
   jsonResponse(await services.splits.call({ tenant, workload: params.workload }, "stopSplit", {}));
 
-export const resumeSplit: Route<Operations["resumeSplit"]> = async ({ services, tenant, params }) =>
-  jsonResponse(await services.splits.call({ tenant, workload: params.workload }, "resumeSplit", {}));
+export const resumeSplit: Route<Operations["resumeSplit"]> = async ({ services, tenant, params, body }) =>
+  jsonResponse(await services.splits.call({ tenant, workload: params.workload }, "resumeSplit", body));
 
 export const putSplitRoute: Route<Operations["putSplitRoute"]> = async ({
   services,

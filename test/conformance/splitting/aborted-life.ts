@@ -1,4 +1,5 @@
 import { audit } from "./auditor.ts";
+import type { MakeKeeper } from "./keeper.ts";
 import { Life } from "./life.ts";
 import type { Probe } from "./probe.ts";
 import { Producer, routeOf } from "./samples.ts";
@@ -10,9 +11,9 @@ const EVERYBODY = ["alice", "carol", "bob"];
  * A split that is called off late: a developer has begun, and the application may have been on its shadow. As
  * `wholeLife`, what is wrong with it.
  */
-export async function abortedLife(probe: Probe, redirected: boolean): Promise<string[]> {
+export async function abortedLife(probe: Probe, redirected: boolean, keep?: MakeKeeper): Promise<string[]> {
   const users = await probe.exists();
-  const life = new Life(probe);
+  const life = new Life(probe, keep);
   try {
     await liveThrough(life, redirected);
   } catch (error) {

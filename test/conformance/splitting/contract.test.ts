@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkpointOf, frontierOf, MAX_OPAQUE_BYTES } from "../../../src/splitting/engine.ts";
+import { checkpointOf, frontierOf } from "../../../src/splitting/engine.ts";
 import * as failures from "../../../src/splitting/engine-failures.ts";
 import { EngineFailure, type Fenced, NeedsDrain } from "../../../src/splitting/engine-failures.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type QuiescenceReading,
 } from "../../../src/splitting/quiescence-proof.ts";
 import { FAILURE_KINDS } from "../../../src/splitting/state/failure-kind.ts";
+import { MAX_POSITION_BYTES } from "../../../src/splitting/state/split-limits.ts";
 
 const NOW_MS = 1_000;
 const QUIET: QuiescenceReading = { ready: 0, unsettled: 0, consumers: 0 };
@@ -74,10 +75,10 @@ describe("checkpoints and frontiers", () => {
   test("are JSON text, and bounded in bytes", () => {
     expect(checkpointOf({ at: 7 })).toBe('{"at":7}');
     const quotes = 2;
-    expect(frontierOf("x".repeat(MAX_OPAQUE_BYTES - quotes))).toHaveLength(MAX_OPAQUE_BYTES);
-    expect(() => checkpointOf("x".repeat(MAX_OPAQUE_BYTES - quotes + 1))).toThrow(RangeError);
+    expect(frontierOf("x".repeat(MAX_POSITION_BYTES - quotes))).toHaveLength(MAX_POSITION_BYTES);
+    expect(() => checkpointOf("x".repeat(MAX_POSITION_BYTES - quotes + 1))).toThrow(RangeError);
     // Each takes three bytes.
-    expect(() => frontierOf("€".repeat(MAX_OPAQUE_BYTES / 3))).toThrow(RangeError);
+    expect(() => frontierOf("€".repeat(MAX_POSITION_BYTES / 3))).toThrow(RangeError);
   });
 });
 

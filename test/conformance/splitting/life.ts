@@ -6,7 +6,8 @@ import type { FailureKind } from "../../../src/splitting/state/failure-kind.ts";
 import type { Phase } from "../../../src/splitting/state/phase.ts";
 import type { AgentReport } from "../../../src/splitting/state/split-event.ts";
 import type { SplitRoute, SplitState } from "../../../src/splitting/state/split-state.ts";
-import { QUEUE, SplitDocument, TENANT, WORKLOAD } from "./document.ts";
+import { type DocumentOfAgent, SplitDocument } from "./document.ts";
+import { type MakeKeeper, machineKeeper, QUEUE, TENANT, WORKLOAD } from "./keeper.ts";
 import type { AgentHost, Party, Probe } from "./probe.ts";
 import { APPLICATION, Workload } from "./workload.ts";
 
@@ -25,7 +26,7 @@ export interface RouteWish {
 
 export interface Agent {
   host: AgentHost;
-  epoch: number;
+  document: DocumentOfAgent;
   engine: SplitEngine;
   stoppedBy: EngineFailure | null;
   /** Resolves when the engine is out for good. */
@@ -49,9 +50,9 @@ export class Life {
   agent: Agent;
   restarts = 0;
 
-  constructor(probe: Probe) {
+  constructor(probe: Probe, keep: MakeKeeper = machineKeeper) {
     this.probe = probe;
-    this.document = new SplitDocument(probe.provider, probe.names, probe.journal, () => probe.nowMs());
+    this.document = new SplitDocument(keep(probe), probe);
     this.workload = new Workload(probe);
     this.agent = this.newAgent();
   }
@@ -70,8 +71,8 @@ export class Life {
 
   /** A newer agent, beside the old one where that lives; nothing is done by it yet. */
   newAgent(): Agent {
-    const epoch = this.document.nextEpoch();
     const host = this.probe.newAgent();
+    const document = this.document.join(host);
     const { source: sourceName, nameOf } = this.probe.names;
     const { splitId } = this.state;
     let stoppedBy: EngineFailure | null = null;
@@ -85,12 +86,12 @@ export class Life {
         workload: WORKLOAD,
         queue: QUEUE,
         splitId,
-        agentEpoch: epoch,
+        agentEpoch: document.epoch,
         sourceName,
         nameOf,
       },
-      inventory: this.document.inventory(host, epoch),
-      checkpoints: this.document.checkpoints(host, epoch),
+      inventory: document.inventory,
+      checkpoints: document.checkpoints,
       stopped: (failure) => {
         if (stoppedBy) throw new Error("an engine is stopped once");
         stoppedBy = failure;
@@ -100,7 +101,7 @@ export class Life {
     });
     return {
       host,
-      epoch,
+      document,
       engine,
       fenced,
       get stoppedBy() {
@@ -114,7 +115,7 @@ export class Life {
     if (++this.restarts > MAX_RESTARTS) throw new Error(`more than ${MAX_RESTARTS} restarts`);
     this.agent = this.newAgent();
     await this.attempt(async (agent) => {
-      const recovered = await this.of(agent, agent.engine.recover(this.state));
+      const recovered = await this.of(agent, agent.engine.recover(agent.document.seen()));
       if (recovered.kind === "pumping") this.tellInForce();
     });
   }
@@ -188,6 +189,16 @@ export class Life {
     await this.report(agent, { kind: "pumpStopped", frontiers: [{ queue: QUEUE, frontier }] });
   }
 
+  /** The agent tells what it cannot go on by; somebody looked, and wants the shadow made again. */
+  async makeAgain(name: string): Promise<void> {
+    await this.report(this.agent, {
+      kind: "failed",
+      failure: "ShadowUnsafe",
+      detail: `${name} is missing`,
+    });
+    this.document.ask({ kind: "resume", makeAgain: [name] });
+  }
+
   table(): EngineTable {
     return { routes: this.state.routes.filter(({ state }) => state === "active") };
   }
@@ -203,7 +214,7 @@ export class Life {
   }
 
   async report(agent: Agent, report: AgentReport): Promise<void> {
-    await this.of(agent, this.document.report(agent.host, agent.epoch, report));
+    await this.of(agent, agent.document.report(report));
   }
 
   /** What was awaited counts only while the agent that awaited it lives and was not followed by another. */

@@ -3,6 +3,7 @@ import { EngineFailure } from "../../../src/splitting/engine-failures.ts";
 import type { FailureKind } from "../../../src/splitting/state/failure-kind.ts";
 import { audit } from "./auditor.ts";
 import type { Place } from "./journal.ts";
+import type { MakeKeeper } from "./keeper.ts";
 import { Life } from "./life.ts";
 import type { Party, Probe } from "./probe.ts";
 import { Producer } from "./samples.ts";
@@ -16,14 +17,14 @@ export class Scene {
   /** Names on the broker that no split may touch. */
   readonly users: string[];
 
-  private constructor(probe: Probe, users: string[]) {
+  private constructor(probe: Probe, users: string[], keep?: MakeKeeper) {
     this.probe = probe;
     this.users = users;
-    this.life = new Life(probe);
+    this.life = new Life(probe, keep);
   }
 
-  static async open(probe: Probe): Promise<Scene> {
-    return new Scene(probe, await probe.exists());
+  static async open(probe: Probe, keep?: MakeKeeper): Promise<Scene> {
+    return new Scene(probe, await probe.exists(), keep);
   }
 
   /** One message for each of these users, in this order; their IDs. */

@@ -32,7 +32,7 @@ async function redVariants(
   const red: string[] = [];
   for (const scenario of SCENARIOS.filter((each) => each.number === number)) {
     for (const variant of scenario.variants ?? [""]) {
-      const run = runScenario(async () => new ModelProbe({ kind, faults }), scenario, variant);
+      const run = runScenario({ makeProbe: async () => new ModelProbe({ kind, faults }) }, scenario, variant);
       await run.catch((error: unknown) => red.push(`${variant}: ${error}`));
     }
   }

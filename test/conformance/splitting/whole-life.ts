@@ -1,4 +1,5 @@
 import { audit } from "./auditor.ts";
+import type { MakeKeeper } from "./keeper.ts";
 import { Life } from "./life.ts";
 import type { Probe } from "./probe.ts";
 import { Producer, routeOf } from "./samples.ts";
@@ -11,10 +12,9 @@ const EVERYBODY = ["alice", "carol", "bob"];
  * work and leave at different times. Whatever agent dies in it, the next one goes on. What is wrong with it, as
  * sentences; an exception counts as one.
  */
-export async function wholeLife(probe: Probe, before: (life: Life) => void = () => {}): Promise<string[]> {
+export async function wholeLife(probe: Probe, keep?: MakeKeeper): Promise<string[]> {
   const users = await probe.exists();
-  const life = new Life(probe);
-  before(life);
+  const life = new Life(probe, keep);
   try {
     await liveThrough(life);
   } catch (error) {

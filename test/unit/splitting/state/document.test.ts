@@ -104,6 +104,8 @@ describe("what is not understood is held", () => {
     [["sources", 0, "queue"], "Not A Label"],
     [["sources", 0, "provider"], "carrier-pigeon"],
     [["sources", 0, "checkpoint"], "x".repeat(16 * 1024 + 1)],
+    [["sources", 0, "checkpoint"], "é".repeat(16 * 1024)],
+    [["sources", 0, "checkpoint"], ""],
     [["routes", 0, "slot"], 20],
     [["routes", 0, "slot"], -1],
     [["routes", 0, "ttlMs"], 0],

@@ -48,6 +48,18 @@ const TABLE: Record<EventKind, Partial<Record<Phase, To>>> = {
     ],
     "stays",
   ),
+  checkpointed: edges(
+    [
+      "Preparing",
+      "StartingPump",
+      "RedirectingApp",
+      "Active",
+      "AbortingActivation",
+      "DrainingApp",
+      "HandingBack",
+    ],
+    "stays",
+  ),
   prepared: { Preparing: "QuiescingApp" },
   appGone: { QuiescingApp: "StartingPump" },
   pumpStarted: { StartingPump: "RedirectingApp" },

@@ -8,6 +8,7 @@ import { ALICE, BOB, NOW_MS, next, REPORTS, refusal, report, reported, splitIn }
 const put = (route: string, filter: Filter, more: { queue?: string; ttlMs?: number } = {}): SplitEvent => {
   return { kind: "putRoute", route, queue: "orders", filter, ttlMs: 30_000, ...more };
 };
+const WIDER: Filter = { header: "x-dev", in: ["alice", "ally"] };
 const carol: Filter = { header: "x-dev", equals: "carol" };
 const named = (state: SplitState, name: string) => state.routes.find(({ route }) => route === name);
 
@@ -50,8 +51,22 @@ describe("putting a route", () => {
   test("one that has ended is no obstacle, and its own old filter neither", () => {
     const ended = next(splitIn("Active"), { kind: "deleteRoute", route: "alice" });
     expect(named(next(ended, put("carol", ALICE)), "carol")?.state).toBe("active");
-    const wider: Filter = { header: "x-dev", in: ["alice", "ally"] };
-    expect(named(next(splitIn("Active"), put("alice", wider)), "alice")?.filter).toEqual(wider);
+    const drained = report(ended, { ...REPORTS.routeDrained, route: "alice" });
+    expect(named(next(drained, put("alice", WIDER)), "alice")).toMatchObject({ filter: WIDER, slot: 0 });
+  });
+
+  test("another filter is taken while nothing was moved, and then refused: nothing is changed by it", () => {
+    for (const phase of ["Preparing", "QuiescingApp"] as const) {
+      const state = next(splitIn(phase), put("alice", WIDER));
+      expect(named(state, "alice"), phase).toMatchObject({ filter: WIDER, slot: 0, state: "active" });
+    }
+    for (const phase of ["StartingPump", "RedirectingApp", "Active"] as const) {
+      const state = splitIn(phase);
+      expect(refusal(step(state, put("alice", WIDER), NOW_MS)), phase).toMatch(/^conflict.*other messages/);
+      // Nor is it a way to renew it.
+      expect(named(state, "alice")?.expiresAtMs).toBe(NOW_MS + 30_000);
+      expect(named(next(state, put("alice", ALICE), NOW_MS + 1), "alice")?.expiresAtMs).toBe(NOW_MS + 30_001);
+    }
   });
 
   test("a renewal moves the end and keeps the slot", () => {

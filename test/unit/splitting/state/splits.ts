@@ -24,6 +24,7 @@ const frontiers = SOURCES.map(({ queue }) => ({ queue, frontier: `{"end":"${queu
 export const REPORTS: { readonly [Kind in AgentReport["kind"]]: Extract<AgentReport, { kind: Kind }> } = {
   record: { kind: "record", resources: [{ kind: "app-shadow", queue: "audit", slot: null }] },
   created: { kind: "created", names: [] },
+  checkpointed: { kind: "checkpointed", queue: "orders", checkpoint: '{"at":"later"}' },
   prepared: {
     kind: "prepared",
     checkpoints: SOURCES.map(({ queue }) => ({ queue, checkpoint: `{"at":"${queue}"}` })),
