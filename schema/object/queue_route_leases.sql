@@ -21,6 +21,8 @@ CREATE TABLE queue_route_leases (
   runs TEXT NOT NULL,
   -- Offsets that were settled since the last checkpoint, encoded; '' for none.
   settled_offsets TEXT NOT NULL,
+  -- What the lane inherited and has not read yet, as in queue_partition_leases.
+  pending_ranges TEXT NOT NULL,
   -- Serves: load the lanes of a group's routes, write one lane.
   PRIMARY KEY (tenant, topic, group_name, route_id, partition_key)
 ) WITHOUT ROWID;

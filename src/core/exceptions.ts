@@ -19,9 +19,9 @@ export function deliveredException(run: Run, message: Run["messages"][number]): 
   };
 }
 
-/** A message, delayed or late, that the walk has to come back for. */
+/** A message, delayed, late or inherited, that the walk has to come back for. */
 export function arrivedException(entry: LaneEntry): Exception {
-  const { offset, bodyBytes, dueAtMs, sortedBy } = entry;
+  const { offset, bodyBytes, dueAtMs, delayed, sortedBy } = entry;
   return {
     sortedBy,
     offset,
@@ -29,7 +29,8 @@ export function arrivedException(entry: LaneEntry): Exception {
     dueAtMs,
     state: "arrived",
     attempt: 0,
-    atMs: dueAtMs,
+    // One that was not delayed is due whatever the clock says.
+    atMs: delayed ? dueAtMs : 0,
     nonce: "",
     subscriber: "",
     epoch: 0,

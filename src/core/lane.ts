@@ -13,7 +13,7 @@ import type { PendingRange } from "./pending.ts";
  *   an exception anything else that is unsettled at or below `walkedOffset`
  *   in `window`  read from the log, above `walkedOffset`, not delivered yet
  *   unread       above `windowThrough` while `behind`, else above the group's scan offset
- *   pending      at or below `walkedOffset`, left by a lane that was merged into this one: see pending.ts
+ *   pending      at or below `walkedOffset`, inherited from other lanes of the partition: see pending.ts
  *
  * `runs`, `exceptions`, `walkedOffset`, the lease, and whether anything is in the window or unread
  * are rows; the window itself is a cache of the log. Runs hold ascending offsets and follow each other
@@ -122,7 +122,7 @@ export class Lane {
   window: LaneEntry[] = [];
   windowThrough: number;
   behind = false;
-  /** Only of the application's lanes. They come before what is unread. */
+  /** They come before what is unread. */
   pending: PendingRange[] = [];
   /** Since when nothing is unsettled; null while something is. Memory only: a restart begins anew. */
   idleSinceMs: number | null = null;

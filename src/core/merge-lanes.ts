@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import { arrivedException, deliveredException, givenBack } from "./exceptions.ts";
 import type { Exception, Lane, LaneEntry } from "./lane.ts";
-import type { PendingRange } from "./pending.ts";
+import { type IsSame, type PendingRange, simplified } from "./pending.ts";
 
 /**
  * A route ended: what its lane of a partition holds becomes the application's lane's.
@@ -23,6 +23,8 @@ export interface MergeTerms {
   sortedBy: number;
   /** Deliveries under way end: nobody of the route is there any more. */
   giveBack: boolean;
+  /** Of routes, also those that have ended. */
+  isSame: IsSame;
   nowMs: number;
   /** Undelivered messages that may become rows at once. */
   room: number;
@@ -31,18 +33,20 @@ export interface MergeTerms {
 /** Returns how many of `room` were used. */
 export function mergeLanes(into: Lane, from: Lane, terms: MergeTerms): number {
   assert(into.partitionKey === from.partitionKey, "lanes of one partition are merged");
-  assert(from.pending.length === 0, "a route's lane has nothing pending");
   const { scanOffset } = terms;
   const walkedInto = reachOf(into, scanOffset);
   const walkedFrom = reachOf(from, scanOffset);
   const walked = Math.max(walkedInto, walkedFrom);
   const except = [from.routeId, ...terms.otherRoutes];
-  const left = leftBehind(into, walkedInto, walked, terms.room, { only: null, except });
+  const left = leftBehind(into, walkedInto, walked, terms.room, { only: [], except });
   const right = leftBehind(from, walkedFrom, walked, terms.room - left.entries.length, {
-    only: from.routeId,
+    only: [from.routeId],
     except: [],
   });
-  into.pending.push(...left.pending, ...right.pending);
+  into.pending = simplified(
+    [...inherited(into.pending, from), ...left.pending, ...right.pending],
+    terms.isSame,
+  );
   const isAhead = into.behind && walked > scanOffset;
   into.window = [];
   into.changes.state = true;
@@ -66,6 +70,13 @@ export function mergeLanes(into: Lane, from: Lane, terms: MergeTerms): number {
 
 function reachOf(lane: Lane, scanOffset: number): number {
   return lane.hasUnwalked ? lane.walkedOffset : Math.max(lane.walkedOffset, scanOffset);
+}
+
+/** What both read of the same ranges, each its own. */
+function inherited(ranges: readonly PendingRange[], { routeId, pending }: Lane): PendingRange[] {
+  const others = ranges.map((range) => ({ ...range, except: [...range.except, routeId] }));
+  const own = pending.map((range) => ({ ...range, only: [...range.only, routeId] }));
+  return [...others, ...own];
 }
 
 /** Of one lane what it has not delivered at or below `through`. */

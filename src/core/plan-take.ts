@@ -101,8 +101,11 @@ export function dispatchRules(
   routeId: number,
   rules: WalkRules,
 ): WalkRules {
-  const most = routeId === APPLICATION ? MAX_GROUP_EXCEPTIONS : MAX_ROUTE_EXCEPTIONS;
-  return { ...rules, freshAllowed: index.exceptionCount < most };
+  return { ...rules, freshAllowed: index.exceptionCount < maxExceptions(routeId) };
+}
+
+export function maxExceptions(routeId: number): number {
+  return routeId === APPLICATION ? MAX_GROUP_EXCEPTIONS : MAX_ROUTE_EXCEPTIONS;
 }
 
 function isDelivering(lane: Lane, nowMs: number): boolean {

@@ -1,5 +1,5 @@
 import type { Lane } from "./lane.ts";
-import { isPending } from "./pending.ts";
+import { isPending, type PendingRange } from "./pending.ts";
 
 /**
  * Which messages a group has not settled, decided from the group's state and what the log says of an entry.
@@ -88,17 +88,20 @@ export function laneHolding(view: GroupView, partitionKey: string, offset: numbe
 function mayHold({ split }: GroupView, lane: Lane, entry: UnsettledEntry): boolean {
   const { offset } = entry;
   if (!split) return isInLane(lane, offset);
+  const owner = split.ownerOf(entry);
+  const isTheirs = owner === null || owner === lane.routeId;
   if (offset <= lane.walkedOffset) {
-    const takenBy = (routeId: number, unknown: boolean) => split.takes(routeId, entry) ?? unknown;
-    return (
-      !lane.isSettledBelow(offset) ||
-      isPending(lane.pending, offset, (routeId) => takenBy(routeId, true)) ||
-      isPending(lane.pending, offset, (routeId) => takenBy(routeId, false))
-    );
+    if (!lane.isSettledBelow(offset)) return true;
+    return isTheirs && lane.pending.some((range) => mayBePending(split, range, entry));
   }
   if (lane.window.some((held) => held.offset === offset)) return true;
-  const owner = split.ownerOf(entry);
-  return isUnread(lane, offset) && (owner === null || owner === lane.routeId);
+  return isUnread(lane, offset) && isTheirs;
+}
+
+function mayBePending(split: SplitView, range: PendingRange, entry: UnsettledEntry): boolean {
+  const isKnown = [...range.only, ...range.except].every((routeId) => split.takes(routeId, entry) !== null);
+  if (!isKnown) return entry.offset > range.after && entry.offset <= range.through;
+  return isPending([range], entry.offset, (routeId) => split.takes(routeId, entry) ?? false);
 }
 
 /** Does the lane hold it, or is it going to read it by itself? */

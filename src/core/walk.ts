@@ -1,5 +1,6 @@
 import { MAX_LANE_EXCEPTIONS } from "./dispatch-limits.ts";
 import type { Exception, Lane, LaneEntry, Run } from "./lane.ts";
+import { pendingSpan } from "./pending.ts";
 
 /**
  * The walk: which messages of a lane may be delivered now, in which order, and what the lane waits for.
@@ -7,8 +8,9 @@ import type { Exception, Lane, LaneEntry, Run } from "./lane.ts";
  *
  * In offset order: pass over what is in flight, backing off or dying (a strict lane stops there); stop
  * at a postponed message that is not due; stop when the lane's deliveries in flight reach their limit.
- * What was given back comes before everything else that may be delivered. What a route may take that began since it
- * was read is passed over until it was asked; where it stops the lane, it stops it.
+ * What was given back comes before everything else that may be delivered. Stop at what a route may take that began
+ * since it was read, until it was asked. What was never delivered waits until everything before it that the lane
+ * inherited was read.
  */
 
 export interface WalkRules {
@@ -242,11 +244,18 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
   const returned: Grant[] = [];
   const again: Grant[] = [];
   let stopped = false;
-  for (const { offset, bodyBytes, dueAtMs, verdict, returned: wasReturned } of inOrder(lane, rules, strict)) {
+  const readThrough = inheritedAfter(lane, rules);
+  for (const walked of inOrder(lane, rules, strict)) {
+    const { offset, bodyBytes, dueAtMs, verdict, returned: wasReturned } = walked;
     // A last attempt that lapsed is over, and so is what grew too old, wherever it stands: they hold nothing.
     if (verdict.kind === "spent") outcome.spent.push(offset);
     if (verdict.kind === "expired") outcome.expired.push(offset);
     if (stopped || verdict.kind === "expired") continue;
+    if (walked.arrived && offset > readThrough) {
+      stop(outcome, "unread", null);
+      stopped = true;
+      continue;
+    }
     if ("untilMs" in verdict) outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, verdict.untilMs);
     if (verdict.kind !== "inFlight" && verdict.kind !== "dying") {
       outcome.nextChangeAtMs = earlier(outcome.nextChangeAtMs, expiresAtMs(dueAtMs, rules));
@@ -260,13 +269,21 @@ function walkExceptions(lane: Lane, rules: WalkRules, strict: boolean, outcome: 
         fresh: false,
       });
     }
-    if (verdict.kind === "postponed") stop(outcome, "barrier", offset);
+    // It may be another party's, and if it is not, it comes first.
+    if (verdict.kind === "unsorted") stop(outcome, "unread", null);
+    else if (verdict.kind === "postponed") stop(outcome, "barrier", offset);
     else if (strict && verdict.kind !== "delayed") stop(outcome, "strict", offset);
     else continue;
     stopped = true;
   }
   outcome.grants.push(...returned, ...again);
   return stopped;
+}
+
+/** Up to where nothing pending may come first. A lane that has no room for it must go on with what it has. */
+function inheritedAfter(lane: Lane, rules: WalkRules): number {
+  const span = takesFresh(lane, rules) ? pendingSpan(lane.pending) : null;
+  return span?.after ?? Number.POSITIVE_INFINITY;
 }
 
 /**

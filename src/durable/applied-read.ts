@@ -82,8 +82,8 @@ export class AppliedRead {
     for (const [at, read] of reads.entries()) {
       const page = pages[at];
       if (page && read.kind === "pending") {
-        for (const lane of applyPending(this.group, read, page, (entry) => this.pendingEntry(entry)))
-          this.changed.add(lane);
+        const changed = applyPending(this.group, read, page, (entry) => this.pendingEntry(entry));
+        if (changed) this.changed.add(changed);
         continue;
       }
       const lane = this.group.lane(read.partitionKey, read.routeId);
@@ -139,14 +139,12 @@ export class AppliedRead {
       return;
     }
     group.lastTailLogMs = logNowMs;
+    const olderThanHorizon = offsetAtMs(logNowMs - commitHorizonMs);
     // Read without a gap from what was sure, and older than the horizon: sure at the first reading.
     if (known.sureOffset < afterOffset) return;
-    const sureThrough = Math.min(
-      progress.scanOffset,
-      offsetAtMs(logNowMs - commitHorizonMs),
-      this.firstLeft - 1,
-    );
+    const sureThrough = Math.min(progress.scanOffset, olderThanHorizon, this.firstLeft - 1);
     known.raiseSure(Math.max(known.sureOffset, sureThrough));
+    if (group.atTail) group.quietThrough = olderThanHorizon;
   }
 
   /**
@@ -194,7 +192,7 @@ export class AppliedRead {
   /** The read of what its lane inherited brings it, and must not bring it again. */
   private isInherited(entry: Entry): boolean {
     const { lanes, routes } = this.group;
-    const pending = lanes.lane(entry.partitionKey)?.pending ?? [];
+    const pending = lanes.lane(entry.partitionKey, this.ownerOf(entry))?.pending ?? [];
     return isPending(pending, entry.offset, (routeId) => routes.takes(routeId, entry));
   }
 

@@ -183,8 +183,10 @@ function partitionNow(group: GroupState, lanes: readonly Lane[]): PartitionNow {
     for (const { offset } of lane.exceptions) unsettled.push(offset);
     settled.push(...(lane.unsaved ?? []));
   }
+  const completeOffset = Math.min(group.known.sureOffset, readThrough);
   return {
-    completeOffset: Math.min(group.known.sureOffset, readThrough),
+    // After a loss the row may be further than the log reaches now: only what is quiet comes up to it.
+    completeOffset: completeOffset === scanOffset ? Math.max(scanOffset, group.quietThrough) : completeOffset,
     unsettled: unsettled.sort((a, b) => a - b),
     settled,
     due,

@@ -24,7 +24,7 @@ interface Dying {
 export async function copyDeadLetters(tenant: Tenant, ref: { topic: string; group: string }): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const group = await tenant.group(ref.topic, ref.group);
-    if (!group || !group.lanes.hasDying) return;
+    if (!group?.lanes.hasDying) return;
     const dying = collect(group);
     try {
       await tenant.log.copyToDeadLetters(

@@ -1,6 +1,6 @@
 import { arrivedException } from "../core/exceptions.ts";
 import type { Lane, LaneEntry } from "../core/lane.ts";
-import type { Take } from "../core/plan-take.ts";
+import { dispatchRules, type Take } from "../core/plan-take.ts";
 import { type Grant, walk } from "../core/walk.ts";
 import { expire } from "./care.ts";
 import type { GroupState } from "./group-state.ts";
@@ -26,7 +26,10 @@ export interface GrantTerms {
 export function grant(group: GroupState, takes: readonly Take[], terms: GrantTerms): Granted[] {
   const granted: Granted[] = [];
   for (const { lane, count } of takes) {
-    const outcome = walk(lane, group.activeRules(terms.nowMs, lane.routeId), count);
+    const { routeId } = lane;
+    // As planned: what the lane holds back then, it holds back now.
+    const rules = dispatchRules(group.lanes.of(routeId), routeId, group.activeRules(terms.nowMs, routeId));
+    const outcome = walk(lane, rules, count);
     if (outcome.grants.length === 0) continue;
     const epoch = lease(group, lane, terms);
     const { nonce, subscriber, visibleUntilMs } = terms;

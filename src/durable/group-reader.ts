@@ -326,7 +326,9 @@ function mayBeDue(group: GroupState, dueNowMs: number): boolean {
 
 /** Then what is delayed waits in the log. */
 function isFullOfExceptions(group: GroupState): boolean {
-  return group.lanes.exceptionCount >= MAX_GROUP_EXCEPTIONS;
+  const { application, exceptionCount } = group.lanes;
+  // What waits with routes must not keep what is due from the application, but memory is bounded all the same.
+  return application.exceptionCount >= MAX_GROUP_EXCEPTIONS || exceptionCount >= 2 * MAX_GROUP_EXCEPTIONS;
 }
 
 /** Where a tail read begins. What the last read did not see was given an offset at most so long before it, or has a hint. */
@@ -348,7 +350,7 @@ function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number
     const { partitionKey, routeId } = lane;
     // The lane may be another object by now: what counts is the one in the cache.
     const current = group.lane(partitionKey, routeId);
-    const pending = current ? pendingRead(group, current, MAX_WINDOW_ENTRIES) : null;
+    const pending = current ? pendingRead(group, current) : null;
     if (pending) reads.push({ ...pending, routeId, kind: "pending" });
     // What it inherited comes first.
     if (current && current.pending.length > 0) continue;

@@ -2,6 +2,7 @@ import { assert } from "../core/assert.ts";
 import { APPLICATION } from "../core/lane.ts";
 import { type CompiledFilter, compileFilter } from "../splitting/filter/compile-filter.ts";
 import type { Filter } from "../splitting/filter/filter.ts";
+import { filterText } from "../splitting/filter/format-filter.ts";
 import { RouteTable } from "../splitting/filter/route-table.ts";
 import { type FilterSubject, objectSubject } from "../splitting/filter/subject.ts";
 import type { GroupKey } from "./tables/group-key.ts";
@@ -30,7 +31,7 @@ interface Routable {
  *   live -> live        renewed, by a PUT of the same filter or a call of a subscriber
  *   live -> ended       deleted, expired, replaced by another filter, or it had grown too large: its lanes were merged
  *                       into the application's in the same transaction. Its filter stays while a pending range names it
- *   ended -> absent     nothing is pending in the group
+ *   ended -> absent     no pending range names it
  *
  * Invariants: live routes have different names, are disjoint and at most MAX_ROUTES_PER_GROUP; IDs grow and are never
  * used twice; a lane of a route is there only while the route lives.
@@ -43,6 +44,8 @@ export class GroupRoutes {
   private table: RouteTable | null = null;
   private readonly filters = new Map<number, CompiledFilter>();
   private readonly touched = new Set<number>();
+  /** A route has ended since its rows were written: others may be named no more. */
+  hasJustEnded = false;
   /** Grows when a route begins or ends: what was read before was not asked of the same routes. Memory only. */
   version = 0;
 
@@ -54,6 +57,16 @@ export class GroupRoutes {
       else if (filter !== null)
         this.live.set(routeId, { ...row, filter, ended: false, savedExpiresAtMs: row.expiresAtMs });
     }
+  }
+
+  /** As they are now, for questions that come after an await: filters of ended routes go when nothing names them. */
+  copy(): GroupRoutes {
+    const copy = new GroupRoutes();
+    for (const [routeId, route] of this.live) copy.live.set(routeId, route);
+    for (const [routeId, route] of this.ended) copy.ended.set(routeId, route);
+    for (const [routeId, filter] of this.filters) copy.filters.set(routeId, filter);
+    copy.table = this.table;
+    return copy;
   }
 
   get isSplit(): boolean {
@@ -126,6 +139,7 @@ export class GroupRoutes {
     if (!route) return;
     this.live.delete(routeId);
     this.ended.set(routeId, { ...route, ended: true });
+    this.hasJustEnded = true;
     this.touched.add(routeId);
     if (this.live.size === 0) {
       this.application = null;
@@ -134,13 +148,19 @@ export class GroupRoutes {
     this.changed();
   }
 
-  /** Nothing is pending in the group any more. */
-  forgetEnded(): void {
-    for (const routeId of this.ended.keys()) {
-      this.touched.add(routeId);
+  /** `isNamed`: by a pending range. */
+  forgetEnded(isNamed: (routeId: number) => boolean): void {
+    for (const routeId of [...this.ended.keys()]) {
+      if (isNamed(routeId)) continue;
+      this.ended.delete(routeId);
       this.filters.delete(routeId);
+      this.touched.add(routeId);
     }
-    this.ended.clear();
+  }
+
+  /** Do two routes, also ended ones, take the same? Filters are canonical. */
+  isSame(one: number, other: number): boolean {
+    return one === other || filterText(this.filterOf(one)) === filterText(this.filterOf(other));
   }
 
   renew(routeId: number, nowMs: number): void {
@@ -178,15 +198,15 @@ export class GroupRoutes {
 
   /** Does this route take it, also one that has ended? */
   takes(routeId: number, entry: Routable): boolean {
-    let filter = this.filters.get(routeId);
-    if (!filter) {
-      const row = this.live.get(routeId) ?? this.ended.get(routeId);
-      const kept = row?.filter ?? null;
-      assert(kept !== null, "filters of routes are kept while ranges name them");
-      filter = compileFilter(kept);
-      this.filters.set(routeId, filter);
-    }
+    const filter = this.filters.get(routeId) ?? compileFilter(this.filterOf(routeId));
+    this.filters.set(routeId, filter);
     return filter.matches(subjectOf(entry));
+  }
+
+  private filterOf(routeId: number): Filter {
+    const filter = (this.live.get(routeId) ?? this.ended.get(routeId))?.filter ?? null;
+    assert(filter !== null, "filters of routes are kept while ranges name them");
+    return filter;
   }
 
   nextExpiryAtMs(): number | null {
@@ -207,6 +227,7 @@ export class GroupRoutes {
       else tables.routes.remove(key, routeId);
     }
     this.touched.clear();
+    this.hasJustEnded = false;
   }
 
   get isTouched(): boolean {

@@ -82,6 +82,8 @@ export class GroupState {
   hasNews = true;
   /** The log's clock at the last tail read, in milliseconds. Memory only. */
   lastTailLogMs: number | null = null;
+  /** Nothing lies between the scan and this offset, and nothing can appear there any more. Memory only. */
+  quietThrough = 0;
   /** When the log was last read, by the object's clock. Memory only. */
   lastReadAtMs = 0;
   /** The rows of this object may be younger than the group: what it had settled before, the log tells. */
@@ -286,8 +288,8 @@ export class GroupState {
   /** Writes what was touched. Inside the transaction of `Tenant.change`. */
   flush(tables: Tables): void {
     if (this.dueMoved && this.touched.size > 0) this.progressTouched = true;
-    // Nothing pending in any lane: no filter of an ended route is asked any more.
-    if (this.pendingLanes.size === 0 && this.routes.endedCount > 0) this.routes.forgetEnded();
+    if (this.routes.endedCount > 0 && (this.pendingLanes.size === 0 || this.routes.hasJustEnded))
+      this.forgetEnded();
     // Whatever else has a row hangs on this one: loading and removing a group go by it.
     const isTouched = this.touched.size > 0 || this.subscribersTouched.size > 0 || this.routes.isTouched;
     if (!this.hasProgressRow && isTouched) this.progressTouched = true;
@@ -305,6 +307,15 @@ export class GroupState {
       } else tables.heartbeats.remove(this.key, name);
     }
     this.subscribersTouched.clear();
+  }
+
+  /** Filters of ended routes that no pending range asks any more. */
+  private forgetEnded(): void {
+    const named = new Set<number>();
+    for (const { pending } of this.pendingLanes) {
+      for (const { only, except } of pending) for (const routeId of [...only, ...except]) named.add(routeId);
+    }
+    this.routes.forgetEnded((routeId) => named.has(routeId));
   }
 
   /** What is known of the log's offsets changes with the scan offset, and is written with it. */

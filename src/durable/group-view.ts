@@ -1,5 +1,7 @@
+import type { LaneSet } from "../core/lane-set.ts";
 import type { GroupView, SplitView } from "../core/unsettled.ts";
 import type { MessageLog } from "../log/message-log.ts";
+import type { GroupRoutes } from "./group-routes.ts";
 import type { GroupState } from "./group-state.ts";
 
 /**
@@ -26,13 +28,13 @@ export function viewOfGroup(group: GroupState, resets: ResetOffsets | undefined)
     scanOffset,
     due,
     lanes: group.lanes.application.lanes,
-    ...(group.routes.needsHeaders ? { split: splitOf(group) } : {}),
+    ...(group.routes.needsHeaders ? { split: splitOf(group.lanes, group.routes) } : {}),
     resetOffsets,
     known,
   };
 }
 
-function splitOf({ lanes, routes }: GroupState): SplitView {
+export function splitOf(lanes: LaneSet, routes: GroupRoutes): SplitView {
   return {
     routeLanes: (partitionKey) => lanes.routeLanes(partitionKey),
     ownerOf: (entry) => (entry.headers === undefined ? null : routes.ownerOf(entry)),

@@ -16,28 +16,30 @@ import type { Waiters } from "./waiters.ts";
  * How routes begin and end. Each is one transaction, whatever there is in the group.
  *
  * A route begins. From now on what is read is asked of it (`GroupRoutes.ownerOf`). What was read ahead in the
- * application's lanes is forgotten and read again, and each of them that has something unread gets a lane of the route
+ * application's lanes is forgotten and read again, and each of them that has something unread or pending gets a lane of the route
  * beside it that reads the same part of the partition for itself. What waits in the application's lanes with a history is
  * asked by the next read (`sortedBy`), and does not go until then. What is under way stays with the application.
  *
  * A route ends: see core/merge-lanes.ts.
  */
 
-/** Which bound forbids a further route; null: none does. */
-export function checkMayBegin(group: GroupState): string | null {
+/** Which bound forbids a further route, or another filter for one; null: none does. */
+export function checkMayBegin(group: GroupState, isReplaced: boolean): string | null {
   const { routes, lanes } = group;
-  if (routes.count >= MAX_ROUTES_PER_GROUP) return `a group has at most ${MAX_ROUTES_PER_GROUP} routes`;
-  const isFull = lanes.routeLaneCount + laggingLanes(group).length > MAX_ROUTE_LANES;
+  if (!isReplaced && routes.count >= MAX_ROUTES_PER_GROUP)
+    return `a group has at most ${MAX_ROUTES_PER_GROUP} routes`;
+  const newLanes = laggingLanes(group).length;
+  const isFull = lanes.routeLaneCount + newLanes > MAX_ROUTE_LANES;
   const isLayered = [...group.pendingLanes].some(({ pending }) => pending.length > MAX_PENDING_RANGES);
   if (!isFull && !isLayered && routes.endedCount < MAX_ENDED_ROUTES) return null;
   const why = isFull
-    ? `messages wait in more than ${MAX_ROUTE_LANES} partitions`
+    ? `it would begin with messages of ${newLanes} partitions, and all routes of a group together have ${MAX_ROUTE_LANES}`
     : "what earlier routes left is not consumed yet";
   return `no further route can begin now: ${why}; the application has to catch up first`;
 }
 
 function laggingLanes(group: GroupState): Lane[] {
-  return [...group.lanes.application.lanes.values()].filter((lane) => lane.hasUnwalked);
+  return [...group.lanes.application.lanes.values()].filter((lane) => lane.hasMore);
 }
 
 export function beginRoute(
@@ -47,9 +49,12 @@ export function beginRoute(
 ): LiveRoute {
   const routeId = group.nextEpoch(nowMs);
   const begun = group.routes.begin({ routeId, ...route, nowMs });
+  const { scanOffset } = group.progress;
   for (const lane of laggingLanes(group)) {
-    const beside = group.laneOrNew(lane.partitionKey, lane.walkedOffset, routeId);
-    beside.behind = true;
+    const walkedOffset = lane.hasUnwalked ? lane.walkedOffset : Math.max(lane.walkedOffset, scanOffset);
+    const beside = group.laneOrNew(lane.partitionKey, walkedOffset, routeId);
+    beside.behind = lane.hasUnwalked;
+    beside.pending = lane.pending.map((range) => ({ ...range }));
     beside.changes.state = true;
     lane.forgetWindow();
     group.touch(beside, nowMs);
@@ -73,7 +78,8 @@ export function endRoute(
   let room = MAX_MERGED_ENTRIES;
   for (const lane of lanesToMerge(group, routeId)) {
     const into = group.laneOrNew(lane.partitionKey, scanOffset);
-    room -= mergeLanes(into, lane, { scanOffset, otherRoutes, sortedBy, giveBack, nowMs, room });
+    const terms = { scanOffset, otherRoutes, sortedBy, giveBack, nowMs, room };
+    room -= mergeLanes(into, lane, { ...terms, isSame: (one, other) => group.routes.isSame(one, other) });
     group.drainingSince.delete(lane);
     group.touch(lane, nowMs);
     group.touch(into, nowMs);
@@ -82,14 +88,16 @@ export function endRoute(
 }
 
 /**
- * The route's lanes, and one for each partition in which the application lags and the route has settled all that was
- * scanned: the application must not read that again.
+ * The route's lanes, and one for each partition in which the application stands behind the scan and the route has settled
+ * all that was scanned, or all that was pending: wherever the application reads from where it stands, that must not come
+ * to it.
  */
 function lanesToMerge(group: GroupState, routeId: number): Lane[] {
+  const { scanOffset } = group.progress;
   const lanes = [...group.lanes.of(routeId).lanes.values()];
-  for (const { partitionKey } of laggingLanes(group)) {
-    if (group.lane(partitionKey, routeId)) continue;
-    lanes.push(group.laneOrNew(partitionKey, group.progress.scanOffset, routeId));
+  for (const { partitionKey, walkedOffset, pending } of group.lanes.application.lanes.values()) {
+    if ((walkedOffset >= scanOffset && pending.length === 0) || group.lane(partitionKey, routeId)) continue;
+    lanes.push(group.laneOrNew(partitionKey, scanOffset, routeId));
   }
   return lanes;
 }

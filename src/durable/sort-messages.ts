@@ -1,9 +1,10 @@
-import { MAX_GROUP_EXCEPTIONS, MAX_LANE_EXCEPTIONS, MAX_SORTED_MESSAGES } from "../core/dispatch-limits.ts";
+import { MAX_LANE_EXCEPTIONS, MAX_SORTED_MESSAGES, MAX_WINDOW_ENTRIES } from "../core/dispatch-limits.ts";
 import { arrivedException } from "../core/exceptions.ts";
 import { APPLICATION, type Exception, type Lane, type LaneEntry } from "../core/lane.ts";
 import { isPending, pendingAfter, pendingSpan } from "../core/pending.ts";
+import { maxExceptions } from "../core/plan-take.ts";
 import { unsortedOffsets } from "../core/walk.ts";
-import type { Entry, PartitionPage, PartitionRead } from "../log/message-log.ts";
+import { type Entry, MAX_SCAN_ENTRIES, type PartitionPage, type PartitionRead } from "../log/message-log.ts";
 import type { GroupState } from "./group-state.ts";
 
 /**
@@ -76,49 +77,48 @@ function keep(group: GroupState, lane: Lane): void {
 }
 
 /** The next part of what a lane inherited; null: there is none, or no room for it. */
-export function pendingRead(group: GroupState, lane: Lane, maxEntries: number): PartitionRead | null {
+export function pendingRead(group: GroupState, lane: Lane): PartitionRead | null {
   const span = pendingSpan(lane.pending);
   if (!span || isFull(group, lane)) return null;
   const { after: afterOffset, through: throughOffset } = span;
-  return { partitionKey: lane.partitionKey, afterOffset, throughOffset, maxEntries, withHeaders: true };
+  const { partitionKey } = lane;
+  return { partitionKey, afterOffset, throughOffset, maxEntries: MAX_SCAN_ENTRIES, withHeaders: true };
 }
 
-/** Inside `Tenant.change`; `takes`: the lane takes it now. Returns the lanes that changed. */
+/** Inside `Tenant.change`; `takes`: the lane takes it now. Returns the lane if it changed. */
 export function applyPending(
   group: GroupState,
-  read: PartitionRead,
+  read: PartitionRead & { routeId: number },
   page: PartitionPage,
   takes: (entry: Entry) => LaneEntry | null,
-): Lane[] {
-  const lane = group.lane(read.partitionKey);
+): Lane | null {
+  const { routes } = group;
+  const lane = group.lane(read.partitionKey, read.routeId);
   // A reset, or another read, may have come between.
-  if (!lane || pendingSpan(lane.pending)?.after !== read.afterOffset) return [];
-  const changed = new Set<Lane>([lane]);
+  if (!lane || pendingSpan(lane.pending)?.after !== read.afterOffset) return null;
   let through = page.reachedEnd ? read.throughOffset : read.afterOffset;
+  let took = 0;
   for (const entry of page.entries) {
-    if (isFull(group, lane)) {
+    if (isFull(group, lane) || took >= MAX_WINDOW_ENTRIES) {
       through = entry.offset - 1;
       break;
     }
     through = Math.max(through, entry.offset);
-    const isOurs = isPending(lane.pending, entry.offset, (routeId) => group.routes.takes(routeId, entry));
-    const taken = isOurs ? takes(entry) : null;
-    if (taken) changed.add(place(group, lane, group.routes.ownerOf(entry), taken));
+    // A route that began later reads of these ranges what is its own by itself.
+    if (routes.ownerOf(entry) !== read.routeId) continue;
+    if (!isPending(lane.pending, entry.offset, (routeId) => routes.takes(routeId, entry))) continue;
+    const taken = takes(entry);
+    if (!taken || lane.heldAt(entry.offset) !== null) continue;
+    took += 1;
+    lane.except(arrivedException(taken));
   }
   lane.pending = pendingAfter(lane.pending, through);
   lane.changes.state = true;
-  return [...changed];
-}
-
-/** To the lane of whoever it is now; a route that began later than all this was left has walked past it. */
-function place(group: GroupState, from: Lane, owner: number, entry: LaneEntry): Lane {
-  const owners = owner === APPLICATION ? from : routeLane(group, from, owner);
-  const lane = entry.offset <= owners.walkedOffset ? owners : from;
-  keep(group, lane);
-  if (lane.heldAt(entry.offset) === null) lane.except(arrivedException(entry));
   return lane;
 }
 
-function isFull(group: GroupState, lane: Lane): boolean {
-  return lane.exceptions.length >= MAX_LANE_EXCEPTIONS || group.lanes.exceptionCount >= MAX_GROUP_EXCEPTIONS;
+/** The bounds beyond which the walk holds nothing back for it. */
+function isFull({ lanes }: GroupState, lane: Lane): boolean {
+  const { exceptionCount } = lanes.of(lane.routeId);
+  return lane.exceptions.length >= MAX_LANE_EXCEPTIONS || exceptionCount >= maxExceptions(lane.routeId);
 }

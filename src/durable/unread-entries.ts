@@ -25,7 +25,9 @@ export async function* unreadEntries(
   const { partitionKey, pending, unreadAfter, routeId } = lane;
   const span = pendingSpan(pending);
   if (span) {
-    const takes = (entry: Entry) => isPending(pending, entry.offset, (id) => split.takes(id, entry) ?? false);
+    const takes = (entry: Entry) =>
+      split.ownerOf(entry) === routeId &&
+      isPending(pending, entry.offset, (id) => split.takes(id, entry) ?? false);
     yield* entriesOf(reads, snapshot, { partitionKey, ...span }, takes);
   }
   if (unreadAfter === null || unreadAfter >= scanOffset) return;

@@ -6,7 +6,7 @@ import { countInFlight } from "../core/walk.ts";
 import { type Entry, MAX_SCAN_ENTRIES, type MessageLog } from "../log/message-log.ts";
 import { catchUp } from "./catch-up.ts";
 import type { GroupState } from "./group-state.ts";
-import { type ResetOffsets, resetOffsetsOf, viewOfGroup } from "./group-view.ts";
+import { type ResetOffsets, resetOffsetsOf, splitOf, viewOfGroup } from "./group-view.ts";
 import type { Tenant } from "./tenant.ts";
 import { concerns, unreadEntries } from "./unread-entries.ts";
 
@@ -96,7 +96,7 @@ export async function snapshotOf(
       else lanes.set(lane.partitionKey, [laneSnapshot(lane)]);
       inFlight += countInFlight(lane, nowMs);
     }
-    const split = view.split ?? null;
+    const split = view.split ? splitOf(group.lanes, group.routes.copy()) : null;
     return { ...ref, bounds, scanOffset, lanes, split, delayed, isCut: cut, inFlight };
   });
 }

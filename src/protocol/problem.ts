@@ -12,7 +12,10 @@ export const PROBLEMS: Record<FailureCode, { status: number; title: string }> = 
   "rate-limited": { status: 429, title: "Too much at a time" },
   conflict: { status: 409, title: "The state of things does not allow this" },
   "route-overlap": { status: 409, title: "Another route takes some of these messages" },
-  "route-undecided": { status: 409, title: "It cannot be decided whether another route takes some of these messages" },
+  "route-undecided": {
+    status: 409,
+    title: "It cannot be decided whether another route takes some of these messages",
+  },
   "store-unavailable": { status: 503, title: "The store cannot be reached" },
   internal: { status: 500, title: "Something went wrong inside" },
 };
@@ -35,7 +38,10 @@ export const problem = z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .meta({ description: "Of an invalid request: which field, and what is wrong with it" }),
-    route: z.string().optional().meta({ description: "Of route-overlap and route-undecided: the other route" }),
+    route: z
+      .string()
+      .optional()
+      .meta({ description: "Of route-overlap and route-undecided: the other route" }),
     witness: z
       .strictObject({
         headers: z.record(z.string(), z.string()),

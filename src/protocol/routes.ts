@@ -6,7 +6,8 @@ import { filterField, filterReply } from "./filters.ts";
 /** Native splits: routes of a group on a Fairlane topic. */
 
 const ttlMs = integer(MIN_ROUTE_TTL_MS, MAX_ROUTE_TTL_MS).meta({
-  description: "The route ends when neither a call of its subscribers nor a PUT renewed it for so many milliseconds",
+  description:
+    "The route ends when neither a call of its subscribers nor a PUT renewed it for so many milliseconds",
 });
 
 export const putRouteRequest = z.strictObject({
@@ -33,7 +34,10 @@ export const routeReply = z
     expiresAt: atTime.meta({ description: "Unless it is renewed" }),
     ...laneCounts,
   })
-  .meta({ id: "Route", description: "A route of a group: the messages that match its filter are its subscribers'" });
+  .meta({
+    id: "Route",
+    description: "A route of a group: the messages that match its filter are its subscribers'",
+  });
 
 export const routesReply = z.strictObject({
   routes: z.array(routeReply).meta({ description: "In order of their names" }),

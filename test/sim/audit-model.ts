@@ -3,6 +3,7 @@ import type { GroupSettings } from "../../src/core/settings.ts";
 import type { DeliveryView, Settlement, SettleResult } from "../../src/protocol/tenant-calls.ts";
 import { NONCE } from "./grant-notes.ts";
 import type { Call, GrantNote, History, LogRow } from "./history.ts";
+import { APPLICATION, Parties } from "./parties.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
 
 /** One delivery as a reply told of it, with when it was decided. */
@@ -16,6 +17,10 @@ export interface Delivery {
   subscriber: string;
   /** Place in the reply. */
   place: number;
+  /** Place of the routes that lived then in the history. */
+  table: number;
+  /** The route that the subscriber was attached to; 0: none. */
+  routeId: number;
 }
 
 /** One settlement of one delivery. `status` null: the outcome is not known. */
@@ -41,6 +46,7 @@ export interface GroupAudit {
   /** It was deleted at some time: only what holds of any two deliveries is checked. */
   loose: boolean;
   deliveries: Map<LogRow, Delivery[]>;
+  parties: Parties;
   /** Rows of the topic. */
   rows: LogRow[];
   copies: LogRow[];
@@ -138,9 +144,10 @@ export class AuditModel {
     return sentSeq;
   }
 
-  /** Calls by which the holder may have ended its delivery without an attempt: leave, or give back. */
+  /** What may have ended the delivery without an attempt: its subscriber left, it was given back, its route expired. */
   givenBack(group: GroupAudit, delivery: Delivery, beforeSeq: number): boolean {
     const { history } = this;
+    if ((group.parties.endOf(delivery, beforeSeq)?.byExpiry ?? "no") !== "no") return true;
     const left = history
       .of("leave")
       .some(
@@ -270,6 +277,7 @@ export class AuditModel {
       subscribers,
       loose: history.of("deleteGroup").some(({ input }) => input.topic === topic && input.group === group),
       deliveries: new Map(),
+      parties: new Parties(history, topic, group),
       rows,
       copies: history.rows.filter(
         ({ deadLetter }) => deadLetter?.originalTopic === topic && deadLetter.group === group,
@@ -301,6 +309,13 @@ export class AuditModel {
         continue;
       }
       note.answered = true;
+      const { table } = note;
+      const routeId = audit.parties.idOf(table, call.input.route);
+      if (routeId === null)
+        this.history.violate(
+          "split",
+          `offset ${view.offset} was granted on route ${call.input.route}, which had ended`,
+        );
       const delivery = {
         view,
         row,
@@ -309,6 +324,8 @@ export class AuditModel {
         logClockMs: note.logClockMs,
         subscriber: call.input.subscriber,
         place,
+        table,
+        routeId: routeId ?? APPLICATION,
       };
       const known = audit.deliveries.get(row);
       if (known) known.push(delivery);

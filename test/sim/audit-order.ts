@@ -34,6 +34,9 @@ function auditFirsts(model: AuditModel, group: GroupAudit, rows: readonly LogRow
       if (a.answeredSeq >= b.sentSeq || !isBefore(b.delivery, a.delivery)) continue;
       if (model.interfered(group, a.row, 0, a.delivery.seq)) continue;
       if (model.profile.lateness && wasSteppedBack(model, a, b)) continue;
+      // In one lane since both are of one party.
+      const { parties } = group;
+      if (parties.ownerAt(b.delivery.table, a.row) !== parties.ownerAt(b.delivery.table, b.row)) continue;
       // It may have come before, in a reply that nobody saw.
       if (model.mayHaveBeenInFlight(group, 0, b.delivery.seq)) continue;
       const what = `${model.describe(group, a.row)} was answered before ${b.row.id} was sent`;
@@ -90,12 +93,22 @@ function isHeld(model: AuditModel, group: GroupAudit, delivery: Delivery, at: De
 
 export { isHeld };
 
+/** One that had lapsed may have been extended where it waited for its next party. */
+function wasExtended(model: AuditModel, { view }: Delivery): boolean {
+  return model.settlements(view.receipt).some(({ settlement }) => settlement.action === "extend");
+}
+
 function auditInFlight(model: AuditModel, group: GroupAudit, deliveries: readonly Delivery[]): void {
-  const { maxInFlightPerPartition } = group.settings;
+  const { settings, parties } = group;
+  const { maxInFlightPerPartition } = settings;
   for (const [at, delivery] of deliveries.entries()) {
     if (deliveries[at + 1]?.seq === delivery.seq) continue;
+    const isInLane = (other: Delivery) =>
+      parties.isSurelyIn(delivery.routeId, other, delivery.table, !wasExtended(model, other));
     const held = new Set(
-      deliveries.filter((other) => isHeld(model, group, other, delivery)).map(({ row }) => row),
+      deliveries
+        .filter((other) => isInLane(other) && isHeld(model, group, other, delivery))
+        .map(({ row }) => row),
     );
     if (held.size > maxInFlightPerPartition) {
       const what = `${held.size} messages of lane ${delivery.row.partitionKey.slice(0, 20)} are in flight`;
@@ -116,6 +129,7 @@ function auditStrict(model: AuditModel, group: GroupAudit, deliveries: readonly 
       // A new object begins again at the first message that it does not know as settled.
       else if (wasLostBetween(model.history, other.seq, delivery.seq) && delivery.row.offset < row.offset)
         continue;
+      else if (isApart(model, group, other, delivery)) continue;
       else {
         const what = `${model.describe(group, delivery.row)} came while ${row.id}, attempt ${other.view.attempt}, was not settled`;
         model.history.violate("G3", `strict lane: ${what}`);
@@ -124,6 +138,20 @@ function auditStrict(model: AuditModel, group: GroupAudit, deliveries: readonly 
     }
     open.set(delivery.row, delivery);
   }
+}
+
+/** May it be in another lane than what came, or in one that was two when both began? */
+function isApart(model: AuditModel, group: GroupAudit, open: Delivery, came: Delivery): boolean {
+  const { parties } = group;
+  if (!parties.isSurelyIn(came.routeId, open, came.table, false)) return true;
+  const before = group.deliveries.get(came.row)?.findLast(({ seq }) => seq < came.seq);
+  // A new object knows nothing of what was out, and what was out since comes first.
+  if (wasLostBetween(model.history, open.seq, came.seq) && before?.routeId !== came.routeId) return true;
+  if (came.row.offset >= open.row.offset) return false;
+  // What was out in two lanes that became one comes again in the order of its offsets.
+  const joined = parties.endedBetween(open.table, came.table);
+  if (before) return joined || before.routeId !== came.routeId;
+  return joined && model.mayHaveBeenInFlight(group, 0, came.seq);
 }
 
 /** Nothing behind a postponed message comes before it. */
@@ -143,6 +171,7 @@ function auditBarrier(
     for (const behind of deliveries) {
       if (behind.row.offset <= row.offset || behind.seq < endSeq || (again && behind.seq >= again.seq))
         continue;
+      if (!group.parties.isSurelyIn(behind.routeId, postponed, behind.table, false)) continue;
       if (wasLostBetween(history, postponed.seq, behind.seq)) continue;
       if (model.interfered(group, row, postponed.seq, behind.seq)) continue;
       if (model.mayHaveExpired(row, behind.seq, behind.clockMs)) continue;
@@ -150,7 +179,7 @@ function auditBarrier(
       const early = history.highestClockMs(behind.seq, behind.clockMs) < dueMs;
       const first =
         group.deliveries.get(behind.row)?.[0] === behind && !model.mayHaveBeenInFlight(group, 0, behind.seq);
-      if (early || (first && again)) {
+      if (early || (first && again?.routeId === behind.routeId)) {
         history.violate("G3", `barrier: ${model.describe(group, behind.row)} passed the postponed ${row.id}`);
       }
     }

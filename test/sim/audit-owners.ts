@@ -9,9 +9,7 @@ const FORGOTTEN_PART = 8;
 /** G4: a lane has one owner at a time, and epochs grow. */
 export function auditOwners(model: AuditModel, group: GroupAudit): void {
   const owners = new Map<number, string>();
-  for (const [key, rows] of lanesOf(group)) {
-    const deliveries = rows.flatMap((row) => group.deliveries.get(row) ?? []);
-    deliveries.sort((a, b) => a.seq - b.seq);
+  for (const [key, deliveries] of byLane(group)) {
     for (const [at, delivery] of deliveries.entries()) {
       const epoch = delivery.view.leaseEpoch;
       const owner = owners.get(epoch) ?? delivery.subscriber;
@@ -28,6 +26,16 @@ export function auditOwners(model: AuditModel, group: GroupAudit): void {
       if (before.subscriber !== delivery.subscriber)
         auditHandover(model, group, deliveries.slice(0, at), delivery, where);
     }
+  }
+}
+
+/** By partition key and route, in the order of their grants. */
+function* byLane(group: GroupAudit): Generator<[key: string, deliveries: Delivery[]]> {
+  for (const [key, rows] of lanesOf(group)) {
+    const deliveries = rows.flatMap((row) => group.deliveries.get(row) ?? []);
+    deliveries.sort((a, b) => a.seq - b.seq);
+    for (const routeId of new Set(deliveries.map((one) => one.routeId)))
+      yield [key, deliveries.filter((one) => one.routeId === routeId)];
   }
 }
 

@@ -32,6 +32,8 @@ function auditAccepted(
   if (next && next.seq < startSeq) history.violate("G5", `${what} was accepted after the next delivery`);
   if (wasLostBetween(history, delivery.seq, startSeq))
     history.violate("G5", `${what} was accepted although the object was lost since`);
+  if (surelyExpired(model, group, delivery, startSeq))
+    history.violate("G5", `${what} was accepted although its route had expired and given it back`);
   const other = all.find(
     ({ call, status, settlement }) =>
       call !== one.call &&
@@ -50,6 +52,16 @@ function auditAccepted(
     if (ended) history.violate("G5", `${what} was accepted after ${ended}`);
   }
   auditFlag(model, group, delivery, one, what);
+}
+
+/** Did its route expire while it was under way? */
+function surelyExpired(model: AuditModel, group: GroupAudit, delivery: Delivery, beforeSeq: number): boolean {
+  const { parties } = group;
+  const end = parties.endOf(delivery, beforeSeq);
+  if (end?.byExpiry !== "surely") return false;
+  const seq = parties.seqOf(end);
+  // What was lapsed then stays as it was.
+  return model.history.highestClockMs(seq, parties.clockOf(end)) < model.visibleUntilMs(delivery, seq);
 }
 
 /** What the call, answered well, certainly did to the delivery. */

@@ -4,6 +4,7 @@ import { auditDeliveries } from "./audit-deliveries.ts";
 import { AuditModel } from "./audit-model.ts";
 import { auditOrder } from "./audit-order.ts";
 import { auditOwners } from "./audit-owners.ts";
+import { auditParties } from "./audit-parties.ts";
 import { auditPublishes } from "./audit-publishes.ts";
 import { auditReceipts } from "./audit-receipts.ts";
 import type { History } from "./history.ts";
@@ -20,6 +21,7 @@ export function audit(history: History, profile: Profile): void {
   auditPublishes(history);
   for (const group of model.groups) {
     auditDeliveries(model, group);
+    auditParties(model, group);
     if (group.loose) continue;
     auditReceipts(model, group);
     auditOrder(model, group);

@@ -1,6 +1,8 @@
 import type { Lane } from "../../src/core/lane.ts";
+import type { LiveRoute } from "../../src/durable/group-routes.ts";
 import { type GroupState, loadGroup } from "../../src/durable/group-state.ts";
 import type { Sql } from "../../src/durable/ports.ts";
+import type { RouteRow } from "../../src/durable/tables/routes.ts";
 import { Tables } from "../../src/durable/tables/tables.ts";
 import type { Tenant, TopicState } from "../../src/durable/tenant.ts";
 import type { History } from "./history.ts";
@@ -69,6 +71,7 @@ function firstDifference(group: GroupState, fresh: GroupState, hasProgress: bool
   return (
     progressDifference(group, fresh, hasProgress) ??
     laneDifference(group, fresh) ??
+    routeDifference(group, fresh) ??
     subscriberDifference(group, fresh)
   );
 }
@@ -124,6 +127,7 @@ function viewOf(lane: Lane | undefined): unknown {
       run.visibleUntilMs,
       run.deliveredAtMs ?? null,
       run.messages.map(({ offset, bodyBytes }) => [offset, bodyBytes]),
+      run.sortedBy ?? 0,
     ]),
     exceptions.map((e) => [
       e.offset,
@@ -136,8 +140,39 @@ function viewOf(lane: Lane | undefined): unknown {
       e.epoch,
       e.reason,
       e.deliveredAtMs ?? null,
+      e.sortedBy ?? 0,
     ]),
+    lane.pending,
   ];
+}
+
+/** Also those that have ended and that something pending still names. */
+function routeDifference(group: GroupState, fresh: GroupState): string | null {
+  const [mine, saved] = [group, fresh].map(({ routes }) => {
+    const { live, ended, application } = routes as unknown as {
+      live: ReadonlyMap<number, LiveRoute>;
+      ended: ReadonlyMap<number, RouteRow>;
+      application: RouteRow | null;
+    };
+    // Until the difference is worth it, the expiry is memory's alone.
+    const rows = [...live.values()].map(({ savedExpiresAtMs, ...route }) => ({
+      ...route,
+      expiresAtMs: savedExpiresAtMs,
+    }));
+    return [...rows, ...ended.values(), ...(application ? [application] : [])]
+      .sort((a, b) => a.routeId - b.routeId)
+      .map((row) => [
+        row.routeId,
+        row.route,
+        row.filter,
+        row.ttlMs,
+        row.startedAtMs,
+        row.expiresAtMs,
+        row.ended,
+        row.delivered,
+      ]);
+  });
+  return same(mine, saved) ? null : `routes are ${text(mine)}, rows say ${text(saved)}`;
 }
 
 function subscriberDifference(group: GroupState, fresh: GroupState): string | null {
@@ -145,6 +180,9 @@ function subscriberDifference(group: GroupState, fresh: GroupState): string | nu
     const mine = group.subscribers.get(name)?.savedExpiresAtMs;
     const saved = fresh.subscribers.get(name)?.expiresAtMs;
     if (mine !== saved) return `subscriber ${name} expires at ${mine}, rows say ${saved}`;
+    const party = group.subscribers.get(name)?.routeId;
+    const savedParty = fresh.subscribers.get(name)?.routeId;
+    if (party !== savedParty) return `subscriber ${name} is of route ${party}, rows say ${savedParty}`;
   }
   return null;
 }

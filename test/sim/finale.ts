@@ -3,13 +3,16 @@ import type { Outcome } from "../../src/protocol/tenant-calls.ts";
 import { probeLateMessages } from "./late-probe.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
+import { DEVELOPERS } from "./split-plan.ts";
 import type { World } from "./world.ts";
 
 /** Rows of the object that are about something unsettled, leased or alive, whatever tables hold them. */
 const HELD_TABLES =
-  "name LIKE 'queue_delivery%' OR name LIKE 'queue_partition_l%' OR name LIKE 'queue_subscriber%'";
+  "name LIKE 'queue_delivery%' OR name LIKE 'queue_partition_l%' OR name LIKE 'queue_subscriber%' OR name LIKE 'queue_route%'";
 /** Longer than any delay, backoff, postponement, visibility and lease of the load. */
 const SETTLED_MS = 60_000;
+/** Longer than any backoff and postponement. */
+const SPLIT_SETTLED_MS = 10_000;
 /** By any clock reading: jumps and delays of a run stay below it. */
 const LONGEST_RUN_MS = 2 * 24 * 3_600_000;
 /** Small beside the grace in which a subscriber still counts as asking. */
@@ -54,6 +57,7 @@ export class Finale {
         settings: { ...plan.settings, paused: false },
       });
     }
+    await this.drainSplit();
     await this.drain();
     if (this.profile.sharesOut) for (const plan of this.profile.groups) await this.shareOut(plan);
     await this.drain();
@@ -150,24 +154,50 @@ export class Finale {
     }
   }
 
-  private async drainGroup(plan: GroupPlan): Promise<number> {
+  /** Developers are gone, and their routes: one comes back, and each party takes what is its own. */
+  private async drainSplit(): Promise<void> {
+    const { split, groups } = this.profile;
+    const [route] = DEVELOPERS;
+    if (!split || route === undefined) return;
+    for (const plan of groups.slice(0, split.splitGroups)) {
+      const ref = { topic: plan.topic, group: plan.group, route };
+      const filter = { header: "x-dev", equals: route };
+      await this.ask("putRoute", { ...ref, filter, ttlMs: MAX_ROUNDS * SETTLED_MS });
+      let emptyRounds = 0;
+      for (let round = 0; round < MAX_ROUNDS && emptyRounds < 2; round += 1) {
+        const taken = (await this.drainGroup(plan, route)) + (await this.drainGroup(plan));
+        emptyRounds = taken === 0 ? emptyRounds + 1 : 0;
+        await this.pass(SPLIT_SETTLED_MS);
+      }
+      const view = await this.ask("getRoute", ref);
+      if (view && view.backlog + view.inFlight > 0)
+        this.host.history.violate("split", `route ${route} of ${plan.group} keeps ${JSON.stringify(view)}`);
+      await this.ask("deleteRoute", ref);
+    }
+  }
+
+  private async drainGroup(plan: GroupPlan, route?: string): Promise<number> {
+    const subscriber = route === undefined ? "drain" : `drain-${route}`;
     let taken = 0;
     const maxTakes = this.host.history.rows.length + SPARE_TAKES;
     for (let take = 0; take < maxTakes; take += 1) {
-      const deliveries = await this.take(plan, "drain", 100);
+      const deliveries = await this.take(plan, subscriber, 100, route);
       if (deliveries.length === 0) return taken;
       taken += deliveries.length;
-      await this.ackAll(plan, "drain", deliveries);
+      await this.ackAll(plan, subscriber, deliveries);
     }
     this.host.history.violate("G2", `group ${plan.group} still gets messages after ${maxTakes} receives`);
     return taken;
   }
 
-  private async take(plan: GroupPlan, subscriber: string, maxMessages: number) {
+  private async take(plan: GroupPlan, subscriber: string, maxMessages: number, route?: string) {
     this.takes += 1;
     const { topic, group } = plan;
     const takeId = `finale/${this.takes}`;
-    const input = { topic, group, subscriber, maxMessages, waitMs: 0, visibilityTimeoutMs: null, takeId };
+    const input = {
+      ...{ topic, group, subscriber, maxMessages, waitMs: 0, visibilityTimeoutMs: null, takeId },
+      ...(route === undefined ? {} : { route }),
+    };
     return (await this.ask("take", input))?.deliveries ?? [];
   }
 

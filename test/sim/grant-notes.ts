@@ -15,6 +15,8 @@ export class GrantNotes {
   private drawnEver = 0;
   /** Drawn in the transaction under way. */
   private drawn: GrantNote[] = [];
+  /** An instant of that transaction before all of them; null: there are none. */
+  beforeSeq: number | null = null;
 
   constructor(history: History) {
     this.history = history;
@@ -24,6 +26,7 @@ export class GrantNotes {
     this.drawnEver += 1;
     const nonce = this.drawnEver.toString(16).padStart(16, "0");
     const { history } = this;
+    this.beforeSeq ??= history.seq();
     this.drawn.push({
       nonce,
       seq: history.seq(),
@@ -33,6 +36,7 @@ export class GrantNotes {
       group: "",
       answered: false,
       returned: "no",
+      table: 0,
     });
     return nonce;
   }
@@ -46,12 +50,19 @@ export class GrantNotes {
     }
   }
 
+  /** Comes after the routes of the transaction were noted. */
   committed(): void {
+    for (const note of this.drawn) note.table = this.history.routeTables.length - 1;
     this.history.grants.push(...this.drawn);
-    this.drawn = [];
+    this.forget();
   }
 
   rolledBack(): void {
+    this.forget();
+  }
+
+  private forget(): void {
     this.drawn = [];
+    this.beforeSeq = null;
   }
 }

@@ -1,5 +1,6 @@
 import type { CommandInput, CommandName, CommandValue } from "../../src/durable/engine.ts";
 import type { Outcome } from "../../src/protocol/tenant-calls.ts";
+import type { Filter } from "../../src/splitting/filter/filter.ts";
 
 /**
  * What was seen of one tenant from outside: calls with their answers, rows of the log, the numbers that the
@@ -34,6 +35,21 @@ export interface GrantNote {
   answered: boolean;
   /** Nobody got it: the edge gave it back, surely before it could lapse, or perhaps. */
   returned: "surely" | "perhaps" | "no";
+  /** Place of the routes that lived then in `routeTables`. */
+  table: number;
+}
+
+export interface RouteFact {
+  routeId: number;
+  route: string;
+  filter: Filter;
+}
+
+/** The routes that lived from an instant on, by group. */
+export interface RouteTable extends Moment {
+  groups: ReadonlyMap<string, readonly RouteFact[]>;
+  /** The object was lost, and all routes with it. */
+  isLoss: boolean;
 }
 
 /** One save of a group's progress in a log outside the object. */
@@ -105,6 +121,8 @@ export class History {
   /** Of the log's clock; the same where it is the object's. */
   readonly logJumps: Jump[];
   readonly checkpoints: Checkpoint[] = [];
+  /** The first is of before there was any route. */
+  readonly routeTables: RouteTable[] = [{ seq: 0, clockMs: 0, groups: new Map(), isLoss: false }];
   /** The object was gone with its storage; gone with its memory; a call to the log failed. */
   readonly losses: Moment[] = [];
   readonly crashes: Moment[] = [];

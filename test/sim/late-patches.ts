@@ -83,8 +83,8 @@ export const LATE_PATCHES: readonly SourcePatch[] = [
     edits: [
       {
         file: "durable/checkpoint-pass.ts",
-        find: "completeOffset: Math.min(group.known.sureOffset, readThrough),",
-        replace: "completeOffset: readThrough,",
+        find: "const completeOffset = Math.min(group.known.sureOffset, readThrough);",
+        replace: "const completeOffset = readThrough;",
       },
     ],
   },

@@ -187,7 +187,7 @@ export function quietLateProfile(prng: Prng): Profile {
   return { ...profile, lateness: drawLateness(profile.faults, prng) };
 }
 
-function drawLateness(faults: Faults, prng: Prng): Lateness {
+export function drawLateness(faults: Faults, prng: Prng): Lateness {
   const maxStepMs = faults.databaseStep > 0 ? MAX_STEP_MS : 0;
   const maxOpenMs = COMMIT_HORIZON_MS - SPARE_MS - maxStepMs;
   return {

@@ -1,4 +1,4 @@
-import { LATE_TITLES } from "./late-profile.ts";
 import { holdsInSeeds } from "./seed-cases.ts";
+import { SUITES } from "./suites.ts";
 
-holdsInSeeds("late", LATE_TITLES, 3 * LATE_TITLES.length);
+holdsInSeeds("late", 3 * SUITES.late.titles.length);

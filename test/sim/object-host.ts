@@ -20,6 +20,7 @@ import { ObjectAlarm } from "./object-alarm.ts";
 import { ObjectGone } from "./object-gone.ts";
 import type { Prng } from "./prng.ts";
 import { type Faults, type Lateness, NO_FAULTS } from "./profile.ts";
+import { RouteNotes } from "./route-notes.ts";
 import { StorageFaults } from "./storage-faults.ts";
 import { type SqlWatch, WatchedSql } from "./watched-sql.ts";
 import type { World } from "./world.ts";
@@ -57,6 +58,7 @@ export class ObjectHost {
   private current: Incarnation | null = null;
   readonly storageFaults: StorageFaults;
   private readonly grants: GrantNotes;
+  private readonly routes: RouteNotes;
   /** Something of it ran in this step. */
   private moved = false;
 
@@ -75,6 +77,7 @@ export class ObjectHost {
     );
     this.outside = outside;
     this.grants = new GrantNotes(this.history);
+    this.routes = new RouteNotes(this.history);
     const outlives = { outlives: outside !== null };
     const { history } = this;
     const noteFailure = () => history.storageFailureSeqs.push(history.seq());
@@ -213,6 +216,7 @@ export class ObjectHost {
       isAlive: () => life.alive,
       beforeStatement: () => this.storageFaults.beforeStatement(),
       afterCommit: () => {
+        this.routes.committed(this.sql, this.grants.beforeSeq);
         this.grants.committed();
         this.storageFaults.afterCommit();
       },
@@ -291,6 +295,7 @@ export class ObjectHost {
   private wrote(query: string, params: readonly (string | number | null | Uint8Array)[]): void {
     this.observer.wrote(query);
     this.cacheCheck.noteWrite(query);
+    this.routes.wrote(query);
     this.grants.wrote(query, params);
   }
 
@@ -344,6 +349,7 @@ export class ObjectHost {
     this.sql = new NodeSql();
     migrate(this.sql, { nowMs: () => this.nowMs() }, OBJECT_SCHEMA);
     this.cacheCheck = new CacheCheck(this.sql, this.history);
+    this.routes.lost();
     this.alarm.atMs = null;
   }
 

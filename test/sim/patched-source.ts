@@ -3,8 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { LogPlace, SimulationResult } from "./simulation.ts";
+import type { SimulationResult } from "./simulation.ts";
 import type { SourcePatch } from "./source-patches.ts";
+import type { SuiteName } from "./suites.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -40,9 +41,9 @@ export class PatchedSource {
   }
 
   /** Runs the seeds below `count` whose profile's title begins so, until the guarantee is found violated. */
-  async runSeeds(count: number, title: string, until: string, log: LogPlace): Promise<SeedSummary[]> {
+  async runSeeds(count: number, title: string, until: string, suite: SuiteName): Promise<SeedSummary[]> {
     const script = join(this.folder, "test/sim/run-seeds.ts");
-    const args = [script, "--count", String(count), "--title", title, "--until", until, "--log", log];
+    const args = [script, "--count", String(count), "--title", title, "--until", until, "--suite", suite];
     const { stdout } = await run(process.execPath, args, { cwd: this.folder, maxBuffer: MAX_OUTPUT_BYTES });
     return stdout
       .split("\n")

@@ -1,5 +1,6 @@
 import { DEFAULT_GROUP_SETTINGS, type GroupSettings } from "../../src/core/settings.ts";
 import type { Prng } from "./prng.ts";
+import type { SplitPlan } from "./split-plan.ts";
 
 export type Behaviour =
   | "ack"
@@ -65,6 +66,8 @@ export interface Profile {
   title: string;
   /** null: the object holds the log. */
   lateness: Lateness | null;
+  /** null: no group has routes. */
+  split: SplitPlan | null;
   topics: string[];
   partitionKeys: string[];
   groups: GroupPlan[];
@@ -178,7 +181,7 @@ const ODD_KEYS = [
 ];
 
 export type Shape = Partial<
-  Omit<Profile, "title" | "lateness" | "topics" | "partitionKeys" | "groups" | "faults">
+  Omit<Profile, "title" | "lateness" | "split" | "topics" | "partitionKeys" | "groups" | "faults">
 > & {
   faults?: Partial<Faults>;
   strict?: number;
@@ -325,6 +328,7 @@ export function drawProfile(title: string, shape: Shape, prng: Prng): Profile {
   return {
     title,
     lateness: null,
+    split: null,
     topics,
     partitionKeys: keys.slice(0, count),
     groups,

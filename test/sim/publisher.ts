@@ -2,6 +2,7 @@ import type { NewMessage } from "../../src/log/message-log.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { Profile } from "./profile.ts";
+import { drawHeaders } from "./split-plan.ts";
 import type { World } from "./world.ts";
 
 const MAX_TRIES = 6;
@@ -78,7 +79,9 @@ export class Publisher {
 
   private content(): Pick<NewMessage, "body" | "contentType" | "headers"> {
     const salt = this.prng.int(0, 1_000_000);
-    const headers = this.prng.chance(0.2) ? `{"x-salt":"${salt}"}` : "";
+    const salted = this.prng.chance(0.2) ? `{"x-salt":"${salt}"}` : "";
+    const { split } = this.profile;
+    const headers = split ? drawHeaders(this.prng, split.headed, salted) : salted;
     if (this.prng.chance(0.2)) {
       const body = Uint8Array.from({ length: this.prng.int(0, 40) }, (_, at) => (at * 37 + salt) % 256);
       return { body, contentType: "application/octet-stream", headers };

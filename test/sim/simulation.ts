@@ -1,14 +1,16 @@
 import { audit } from "./auditor.ts";
+import { Developer } from "./developer.ts";
 import { FaultMaker } from "./fault-maker.ts";
 import { Finale } from "./finale.ts";
 import type { Violation } from "./history.ts";
-import { lateProfileOf, quietLateProfile } from "./late-profile.ts";
 import { ObjectHost } from "./object-host.ts";
 import { Operator } from "./operator.ts";
 import { Prng } from "./prng.ts";
-import { type Profile, profileOf, quietProfile } from "./profile.ts";
+import type { GroupPlan, Profile } from "./profile.ts";
 import { Publisher } from "./publisher.ts";
+import { DEVELOPERS } from "./split-plan.ts";
 import { Subscriber } from "./subscriber.ts";
+import { SUITES, type SuiteName } from "./suites.ts";
 import { World } from "./world.ts";
 
 export interface SimulationResult {
@@ -26,29 +28,26 @@ interface Site {
   host: ObjectHost;
   profile: Profile;
   faultMaker: FaultMaker;
-  subscribers: Subscriber[];
+  /** Subscribers of the application, and developers with routes. */
+  consumers: (Subscriber | Developer)[];
   operator: Operator;
 }
 
-/** Where messages are kept: in the object, or outside where they may appear late. */
-export type LogPlace = "embedded" | "late";
-
 /** Runs one seed: load and faults, then quiet and the audit. */
-export async function simulate(seed: number, log: LogPlace = "embedded"): Promise<SimulationResult> {
+export async function simulate(seed: number, suite: SuiteName = "embedded"): Promise<SimulationResult> {
   const world = new World(seed);
-  const [profile, quiet] =
-    log === "late"
-      ? [lateProfileOf(seed, new Prng(seed)), quietLateProfile(new Prng(seed + 1))]
-      : [profileOf(seed, new Prng(seed)), quietProfile(new Prng(seed + 1))];
+  const { profileOf, quietOf } = SUITES[suite];
+  const profile = profileOf(seed, new Prng(seed));
+  const quiet = quietOf(new Prng(seed + 1));
   const sites = [
     makeSite("acme", world, profile),
     makeSite("quiet", world, { ...quiet, durationMs: profile.durationMs }),
   ];
   let rested = await world.runUntil(world.trueMs + profile.durationMs);
-  for (const { host, faultMaker, subscribers, operator } of sites) {
+  for (const { host, faultMaker, consumers, operator } of sites) {
     faultMaker.stop();
     operator.stop();
-    for (const subscriber of subscribers) subscriber.stop();
+    for (const consumer of consumers) consumer.stop();
     host.quieten();
   }
   for (const site of sites) rested = rested && (await new Finale(world, site.host, site.profile).run());
@@ -80,12 +79,13 @@ function makeSite(tenant: string, world: World, profile: Profile): Site {
   for (let at = 0; at < profile.publishers; at += 1) {
     new Publisher(world, host, profile, world.prng.fork(), `p${at}`).start();
   }
-  const subscribers = profile.groups.flatMap((plan) => {
-    const members = Array.from(
+  const consumers = profile.groups.flatMap((plan) => {
+    const members: Site["consumers"] = Array.from(
       { length: plan.subscribers },
       (_, at) =>
         new Subscriber(world, host, profile, plan, world.prng.fork(), `${plan.topic}.${plan.group}.s${at}`),
     );
+    members.push(...developersOf(world, host, profile, plan));
     const { topic, group, settings } = plan;
     const start = () => members.forEach((member) => void member.start());
     // A receive on a name that is not there would make a group of defaults.
@@ -96,7 +96,16 @@ function makeSite(tenant: string, world: World, profile: Profile): Site {
   faultMaker.start();
   const operator = new Operator(world, host, profile, world.prng.fork());
   operator.start();
-  return { host, profile, faultMaker, subscribers, operator };
+  return { host, profile, faultMaker, consumers, operator };
+}
+
+/** Of the first groups of the profile; the others stay as they are without routes. */
+function developersOf(world: World, host: ObjectHost, profile: Profile, plan: GroupPlan): Developer[] {
+  const { split, groups } = profile;
+  if (!split || groups.indexOf(plan) >= split.splitGroups) return [];
+  return DEVELOPERS.slice(0, split.developers).map(
+    (name) => new Developer(world, host, profile, plan, split, world.prng.fork(), name),
+  );
 }
 
 /** Sends a call until it is answered well. */

@@ -1,10 +1,9 @@
-import type { DeliveryView, Outcome, Settlement, TakeReply } from "../../src/protocol/tenant-calls.ts";
+import type { Outcome, TakeReply } from "../../src/protocol/tenant-calls.ts";
 import type { ObjectHost } from "./object-host.ts";
 import type { Prng } from "./prng.ts";
 import type { GroupPlan, Profile } from "./profile.ts";
+import { Settling } from "./settling.ts";
 import type { World } from "./world.ts";
-
-const MAX_SETTLE_TRIES = 4;
 
 /** One member of a group: takes, settles in every way the profile has, leaves, vanishes, comes back. */
 export class Subscriber {
@@ -14,6 +13,7 @@ export class Subscriber {
   private readonly plan: GroupPlan;
   private readonly prng: Prng;
   private readonly name: string;
+  private readonly settling: Settling;
   private takes = 0;
   private stopped = false;
 
@@ -24,6 +24,7 @@ export class Subscriber {
     this.plan = plan;
     this.prng = prng;
     this.name = name;
+    this.settling = new Settling(world, host, profile, plan, prng);
   }
 
   start(): void {
@@ -84,77 +85,6 @@ export class Subscriber {
       this.host.send("giveBack", { topic, group, takeId, receipts }, () => {});
       return;
     }
-    this.settleInParts(deliveries);
-  }
-
-  /** Some together, some one by one, some late, some twice. */
-  private settleInParts(deliveries: readonly DeliveryView[]): void {
-    const { prng } = this;
-    const together: Settlement[] = [];
-    for (const { receipt } of deliveries) {
-      const behaviour = prng.weighted(this.profile.behaviours);
-      const soonMs = prng.int(0, 400);
-      const lateMs = this.plan.settings.visibilityTimeoutMs + prng.int(-200, 4000);
-      switch (behaviour) {
-        case "ack":
-          if (prng.chance(0.7)) together.push({ receipt, action: "ack" });
-          else this.settleLater([{ receipt, action: "ack" }], soonMs);
-          break;
-        case "nack":
-          together.push({
-            receipt,
-            action: "nack",
-            ...(prng.chance(0.6) ? { reason: `no ${prng.int(1, 99)}` } : {}),
-          });
-          break;
-        case "nackLater":
-          this.settleLater(
-            [{ receipt, action: "nack", reason: "later", delayMs: prng.int(0, 6000) }],
-            soonMs,
-          );
-          break;
-        case "postpone":
-          together.push({ receipt, action: "postpone", delayMs: prng.int(0, 6000) });
-          break;
-        case "reject":
-          together.push({ receipt, action: "reject", ...(prng.chance(0.5) ? { reason: "never" } : {}) });
-          break;
-        case "extend":
-          this.settleLater(
-            [{ receipt, action: "extend", visibilityTimeoutMs: prng.pick([1000, 6000]) }],
-            soonMs,
-          );
-          if (prng.chance(0.8)) this.settleLater([{ receipt, action: "ack" }], soonMs + prng.int(0, 7000));
-          break;
-        case "lapse":
-          break;
-        case "late":
-          this.settleLater([{ receipt, action: prng.chance(0.6) ? "ack" : "nack" }], lateMs);
-          break;
-        case "twice":
-          this.settleLater([{ receipt, action: prng.pick(["ack", "nack"]) }], soonMs);
-          this.settleLater(
-            [{ receipt, action: prng.pick(["ack", "nack"]) }],
-            prng.chance(0.5) ? soonMs + 50 : lateMs,
-          );
-          break;
-      }
-    }
-    if (together.length > 0) this.settleLater(together, prng.int(0, 500));
-  }
-
-  private settleLater(settlements: Settlement[], delayMs: number): void {
-    this.world.after(delayMs, `${this.name} settles`, () => this.settle(settlements, 1));
-  }
-
-  private settle(settlements: Settlement[], tries: number): void {
-    const { topic, group } = this.plan;
-    const subscriber = this.prng.chance(0.8) ? this.name : null;
-    this.host.send("settle", { topic, group, subscriber, settlements }, (reply) => {
-      if (reply?.ok || tries >= MAX_SETTLE_TRIES || this.prng.chance(0.2)) return;
-      this.world.after(this.prng.int(0, 1500), `${this.name} settles again`, () =>
-        this.settle(settlements, tries + 1),
-      );
-    });
+    this.settling.settleInParts(this.name, deliveries);
   }
 }

@@ -72,7 +72,7 @@ function refusalOf(group: GroupState, route: string, filter: Filter): Refusal | 
     const detail = `${names}, for example ${witnessText(overlap.witness)}`;
     return { code: "route-overlap", detail, more: { route: other.route, witness } };
   }
-  const why = group.routes.byName(route) ? null : checkMayBegin(group);
+  const why = checkMayBegin(group, group.routes.byName(route) !== undefined);
   return why === null ? null : { code: "rate-limited", detail: why, more: { retryAfterMs: 10_000 } };
 }
 

@@ -218,6 +218,9 @@ function takeStep(
     group.askingEnds.set(input.subscriber, subscriber.askingUntilMs);
   }
   if (group.record.settings.paused) return { kind: "done", granted: [] };
+  // Before anything is granted: the log's clock, by which messages are due.
+  if (!group.log.clock.isKnown && round < MAX_READ_ROUNDS)
+    return { kind: "read", request: { lanes: [], tailEntries: 0 }, isEmptyHanded: false };
   const plan = planFor(tenant, group, input, routeId, nowMs);
   const missing = input.maxMessages - plan.total;
   const isSorted = group.lanes.application.unsorted.size === 0;

@@ -28,36 +28,34 @@ const STATE_COLUMNS = [
   "has_more",
   "runs",
   "settled_offsets",
+  "pending_ranges",
 ];
 
-/** The same columns but for two: a route has its ID, and only the application's lanes inherit. */
+/** The same columns, but that a lane of a route has its ID. */
 interface LanesTable {
   name: string;
   laneColumns: readonly string[];
-  stateColumns: readonly string[];
 }
 
 const APPLICATIONS: LanesTable = {
   name: "queue_partition_leases",
   laneColumns: ["partition_key"],
-  stateColumns: [...STATE_COLUMNS, "pending_ranges"],
 };
 const ROUTES: LanesTable = {
   name: "queue_route_leases",
   laneColumns: ["partition_key", "route_id"],
-  stateColumns: STATE_COLUMNS,
 };
 
 const upserts = new Map<string, string>();
 
-function upsert({ name, laneColumns, stateColumns }: LanesTable, lanes: number): string {
+function upsert({ name, laneColumns }: LanesTable, lanes: number): string {
   const known = upserts.get(`${name} ${lanes}`);
   if (known !== undefined) return known;
-  const columns = [...laneColumns, ...stateColumns];
+  const columns = [...laneColumns, ...STATE_COLUMNS];
   const row = `(${columns.map(() => "?").join(", ")})`;
   const values = Array.from({ length: lanes }, () => row).join(", ");
   const selected = columns.map((_, at) => `column${at + 1}`).join(", ");
-  const updates = stateColumns.map((column) => `${column} = excluded.${column}`).join(", ");
+  const updates = STATE_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ");
   // SQLite wants a WHERE between a SELECT and ON CONFLICT.
   const text = `INSERT INTO ${name} (${[...KEY_COLUMNS, ...columns].join(", ")})
     SELECT ?1, ?2, ?3, ${selected} FROM (VALUES ${values})
@@ -77,12 +75,13 @@ function stateOf(lane: Lane): (string | number)[] {
     hasUnwalked ? 1 : 0,
     encodeRuns(runs),
     unsaved ? encodeOffsets(intervalsOf(unsaved.toSorted((a, b) => a - b))) : "",
+    encodePending(lane.pending),
   ];
 }
 
 function valuesOf(lane: Lane): (string | number)[] {
   if (lane.routeId !== APPLICATION) return [lane.partitionKey, lane.routeId, ...stateOf(lane)];
-  return [lane.partitionKey, ...stateOf(lane), encodePending(lane.pending)];
+  return [lane.partitionKey, ...stateOf(lane)];
 }
 
 /** Lanes of a group that are leased or have something unsettled. */
@@ -95,9 +94,9 @@ export class PartitionLeasesTable {
 
   /** `tracksSettled`: the log is outside the object, and lanes note what they settle for the next checkpoint. */
   load(key: GroupKey, tracksSettled: boolean): Lane[] {
-    return [APPLICATIONS, ROUTES].flatMap(({ name, laneColumns, stateColumns }) => {
+    return [APPLICATIONS, ROUTES].flatMap(({ name, laneColumns }) => {
       const rows = this.sql.all(
-        `SELECT ${[...laneColumns, ...stateColumns].join(", ")}
+        `SELECT ${[...laneColumns, ...STATE_COLUMNS].join(", ")}
          FROM ${name} WHERE tenant = ? AND topic = ? AND group_name = ?`,
         key.tenant,
         key.topic,
@@ -170,7 +169,7 @@ function laneOf(row: SqlRow, tracksSettled: boolean): Lane {
   );
   lane.behind = Number(row.has_more) === 1;
   lane.runs = decodeRuns(String(row.runs));
-  lane.pending = decodePending(String(row.pending_ranges ?? ""));
+  lane.pending = decodePending(String(row.pending_ranges));
   if (tracksSettled) lane.unsaved = offsetsOf(String(row.settled_offsets));
   if (row.subscriber !== "") {
     lane.lease = {

@@ -265,7 +265,7 @@ ALTER TABLE queue_partition_leases ADD COLUMN settled_offsets TEXT NOT NULL DEFA
   },
   {
     name: "queue_partition_leases_split.sql",
-    sql: `-- What the lane inherited from lanes of ended routes and has not read yet: JSON of src/core/pending.ts; '' for nothing.
+    sql: `-- What the lane inherited from other lanes of the partition and has not read yet: JSON of src/core/pending.ts; '' for nothing.
 ALTER TABLE queue_partition_leases ADD COLUMN pending_ranges TEXT NOT NULL DEFAULT '';
 `,
   },
@@ -294,6 +294,8 @@ CREATE TABLE queue_route_leases (
   runs TEXT NOT NULL,
   -- Offsets that were settled since the last checkpoint, encoded; '' for none.
   settled_offsets TEXT NOT NULL,
+  -- What the lane inherited and has not read yet, as in queue_partition_leases.
+  pending_ranges TEXT NOT NULL,
   -- Serves: load the lanes of a group's routes, write one lane.
   PRIMARY KEY (tenant, topic, group_name, route_id, partition_key)
 ) WITHOUT ROWID;
