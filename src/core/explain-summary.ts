@@ -64,7 +64,7 @@ function unroutedSummary(explained: Explained, terms: SummaryTerms): string {
     case "being-dead-lettered":
       return dyingText(explained, terms);
     default:
-      return withHindrance(ownText(explained, terms), blockers);
+      return withHindrance(ownText(explained, terms), blockers, terms);
   }
 }
 
@@ -117,11 +117,12 @@ function dyingText({ reason, blockers }: Explained, terms: SummaryTerms): string
 }
 
 /** The own state is the cause; what would hold the message afterwards is worth a sentence if it is for good. */
-function withHindrance(text: string, blockers: readonly Blocker[]): string {
+function withHindrance(text: string, blockers: readonly Blocker[], { route }: SummaryTerms): string {
   const [first] = blockers;
   if (first?.kind === "group-paused")
     return `${text} But the group is paused: nothing is delivered until it is resumed.`;
-  if (first?.kind === "no-subscriber") return `${text} But the group has no live subscriber to receive it.`;
+  if (first?.kind === "no-subscriber")
+    return `${text} But ${route === undefined ? "the group" : "that route"} has no live subscriber to receive it.`;
   return text;
 }
 
@@ -153,7 +154,7 @@ function blockerText(blocker: Blocker, terms: SummaryTerms): string {
     case "log-unavailable":
       return `The message log cannot be read; it is tried again at ${timeText(blocker.untilMs)}.`;
     case "no-subscriber":
-      return "The group has no live subscriber: it is delivered when one receives.";
+      return `${terms.route === undefined ? "The group" : "That route"} has no live subscriber: it is delivered when one receives.`;
     case "nobody-asking":
       return nobodyText(blocker, terms);
     case "lease":

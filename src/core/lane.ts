@@ -124,6 +124,8 @@ export class Lane {
   behind = false;
   /** They come before what is unread. */
   pending: PendingRange[] = [];
+  /** How many times as many entries its next read takes: of the last page few were its own. Memory only. */
+  readFactor = 1;
   /** Since when nothing is unsettled; null while something is. Memory only: a restart begins anew. */
   idleSinceMs: number | null = null;
   changes: LaneChanges = { state: false, lease: false, exceptions: new Set() };

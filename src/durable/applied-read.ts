@@ -32,6 +32,9 @@ export interface ReadPages {
   past: PastProgress;
 }
 
+/** Where another party has so many times as much of a partition, a lane reads so many times as far the next time. */
+const SPARSE_PART = 4;
+const MAX_READ_FACTOR = 64;
 /** Leases of idle lanes that end at once when a group is full. */
 const LANES_MADE_ROOM_FOR = 1000;
 
@@ -96,6 +99,8 @@ export class AppliedRead {
       const entries = theirs
         .filter((entry) => this.isNow(entry) && !this.isPast(entry))
         .map((entry) => this.laneEntry(entry));
+      const isSparse = page.entries.length > SPARSE_PART * theirs.length;
+      lane.readFactor = isSparse ? Math.min(MAX_READ_FACTOR, lane.readFactor * SPARSE_PART) : 1;
       lane.behind = false;
       lane.changes.state = true;
       const { dropped } = lane.extendWindow(entries, MAX_WINDOW_ENTRIES);

@@ -365,7 +365,7 @@ function laneReads(group: GroupState, lanes: readonly Lane[], scanOffset: number
       partitionKey,
       afterOffset,
       throughOffset: scanOffset,
-      maxEntries: laneEntries(group),
+      maxEntries: Math.min(MAX_SCAN_ENTRIES, laneEntries(group) * current.readFactor),
     });
   }
   return reads;

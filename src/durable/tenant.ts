@@ -8,7 +8,8 @@ import { Activity } from "./activity.ts";
 import { care, reapSubscribers } from "./care.ts";
 import { CheckpointPass } from "./checkpoint-pass.ts";
 import { GroupReader } from "./group-reader.ts";
-import { type GroupState, type LogTraits, loadGroup } from "./group-state.ts";
+import type { GroupState, LogTraits } from "./group-state.ts";
+import { loadGroup } from "./load-group.ts";
 import { LogClock } from "./log-clock.ts";
 import { LogHealth } from "./log-health.ts";
 import type { Ports } from "./ports.ts";
@@ -265,6 +266,7 @@ export class Tenant {
     if (group.gone)
       fail("store-unavailable", "the group's state was reloaded, try again", { retryAfterMs: 100 });
     const nowMs = this.nowMs();
+    const routesVersion = group.routes.version;
     try {
       const result = this.ports.sql.transaction(() => {
         reapSubscribers(group, nowMs, this.waiters);
@@ -276,6 +278,8 @@ export class Tenant {
         return value;
       });
       this.reschedule(group);
+      // Messages have other owners now, whoever noticed that a route is over.
+      if (group.routes.version !== routesVersion) this.wake.pump(group.key);
       return result;
     } catch (error) {
       this.dropCache(group);

@@ -4,8 +4,9 @@ import { DEFAULT_GROUP_SETTINGS, defaultTopicSettings } from "../../src/core/set
 import { walk } from "../../src/core/walk.ts";
 import { AppliedRead, type LaneRead } from "../../src/durable/applied-read.ts";
 import { grant } from "../../src/durable/grant.ts";
-import { type GroupState, loadGroup } from "../../src/durable/group-state.ts";
+import type { GroupState } from "../../src/durable/group-state.ts";
 import { releaseIdleLeases } from "../../src/durable/idle-leases.ts";
+import { loadGroup } from "../../src/durable/load-group.ts";
 import { LogClock } from "../../src/durable/log-clock.ts";
 import { migrate } from "../../src/durable/migrate.ts";
 import { beginRoute, endRoute } from "../../src/durable/route-life.ts";

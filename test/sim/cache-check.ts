@@ -1,6 +1,7 @@
 import type { Lane } from "../../src/core/lane.ts";
 import type { LiveRoute } from "../../src/durable/group-routes.ts";
-import { type GroupState, loadGroup } from "../../src/durable/group-state.ts";
+import type { GroupState } from "../../src/durable/group-state.ts";
+import { loadGroup } from "../../src/durable/load-group.ts";
 import type { Sql } from "../../src/durable/ports.ts";
 import type { RouteRow } from "../../src/durable/tables/routes.ts";
 import { Tables } from "../../src/durable/tables/tables.ts";

@@ -1,4 +1,9 @@
-import { HINT_LINGER_MS, LOOK_AHEAD_NOW_ENTRIES, MAX_READ_ROUNDS } from "../../core/dispatch-limits.ts";
+import {
+  HINT_LINGER_MS,
+  LOOK_AHEAD_NOW_ENTRIES,
+  LOOK_AHEAD_PAUSE_MS,
+  MAX_READ_ROUNDS,
+} from "../../core/dispatch-limits.ts";
 import { FairlaneError, fail } from "../../core/failure.ts";
 import { APPLICATION } from "../../core/lane.ts";
 import {
@@ -168,6 +173,7 @@ async function tryTake(
     if (step.kind === "noRoute") failWithoutRoute(input);
     if (step.kind === "done") {
       tenant.wake.lookAhead(group);
+      if (round >= MAX_READ_ROUNDS) tryAgainSoon(tenant, input);
       if (step.granted.length === 0) return { reply: null, error: null };
     }
     try {
@@ -251,6 +257,11 @@ function takeStep(
     nowMs,
   });
   return { kind: "done", granted };
+}
+
+/** As much was read as one try may wait for, and a lane may have more to read: whoever waits is tried again. */
+function tryAgainSoon(tenant: Tenant, input: TakeInput): void {
+  tenant.ports.timers.after(LOOK_AHEAD_PAUSE_MS, () => tenant.wake.pump(input));
 }
 
 function failWithoutRoute({ topic, group, route }: TakeInput): never {

@@ -50,7 +50,8 @@ function shortAtom(filter: Filter): string | null {
 /** Names that the reader would not take for something else stand as they are. */
 function shortName(atom: Exclude<Atom, { key: unknown } | { everything: true }>): string {
   const name = "header" in atom ? atom.header : atom.baggage;
-  const shown = /^[A-Za-z0-9._-]+$/.test(name) ? name : quoted(name);
+  const isPlain = /^[A-Za-z0-9._-]+$/.test(name) && !/^(?:and|or|not)$/i.test(name);
+  const shown = isPlain ? name : quoted(name);
   if ("baggage" in atom) return `baggage:${shown}`;
   return name === "key" ? `header:${shown}` : shown;
 }
@@ -65,7 +66,7 @@ function shortTest(test: Exclude<Test, { exists: boolean }>): string | null {
 }
 
 function shortValue(value: string, plain: RegExp): string {
-  return plain.test(value) ? value : quoted(value);
+  return plain.test(value) && !value.startsWith("=") ? value : quoted(value);
 }
 
 function quoted(text: string): string {

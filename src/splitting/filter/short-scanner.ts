@@ -112,6 +112,7 @@ export class ShortScanner {
     const value = this.#take(plain);
     if (this.#next === '"')
       this.#fail('a text that holds a quote is quoted, and the quote doubled: "a""b"', from);
+    if (value.startsWith("=")) this.#fail("one = is enough; a text that begins with = is quoted", from);
     if (value === "")
       this.#fail('a text is missing; no spaces stand before it, and the empty one is ""', from);
     return value;
@@ -125,6 +126,13 @@ export class ShortScanner {
     const kind = prefix as "header" | "baggage";
     if (rest === "" && plain !== "" && this.#next === '"') return { kind, name: this.#quoted() };
     if (this.#next === '"') this.#fail("a name is quoted as a whole or not at all", from);
+    if (/^(?:and|or|not)$/i.test(plain))
+      this.#fail(
+        `there is no word ${plain}: a comma is "and", | is "or" between texts, ! asks that a header is absent; a header of that name is quoted`,
+        from,
+      );
+    if (kind === "header" && rest.endsWith("!") && this.#next === "=")
+      this.#fail('there is no !=: write {"not": {"header": …, "equals": …}}', from);
     if (rest === "") this.#fail("a name is missing; no spaces stand between it and its sign", from);
     return plain === "key" ? { kind: "key" } : { kind, name: rest };
   }

@@ -181,3 +181,25 @@ test("counts say where they are lower bounds", async () => {
   const view = await desk.bench.call("getRoute", { ...ref, route: "alice" });
   expect(view.backlog === 2000 || view.atLeast === true).toBe(true);
 });
+
+test("one message behind a deep pile of another party comes with the first receive", async () => {
+  const desk = await new Desk().begin();
+  await desk.publish([...Array(6000).fill(null), "alice"]);
+  await desk.receive();
+  for (let at = 0; at < 3; at += 1) await desk.receive();
+  await desk.put("alice");
+  expect((await desk.receive("alice")).map(({ id }) => id)).toEqual(["6000"]);
+});
+
+test("whoever waits is told that a route is over, by whatever call that was noticed", async () => {
+  const desk = await new Desk().begin();
+  await desk.bench.call("putRoute", { ...ref, route: "alice", filter: DEV("alice"), ttlMs: 5000 });
+  await desk.publish(["alice"]);
+  const input = { ...ref, subscriber: "app", maxMessages: 1, waitMs: 20_000, visibilityTimeoutMs: null };
+  const waiting = desk.bench.call("take", { ...input, takeId: "waits" });
+  await desk.bench.advance(4000);
+  desk.bench.nowMs += 1001;
+  await desk.bench.call("heartbeat", { ...ref, subscriber: "somebody" });
+  await desk.bench.advance(0);
+  expect((await waiting).deliveries).toHaveLength(1);
+});

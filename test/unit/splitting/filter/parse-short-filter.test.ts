@@ -26,7 +26,7 @@ describe("the short form", () => {
     ["x-user~=al.*|b", { header: "x-user", matches: "al.*|b" }],
     ['x-user~="\\d{1,2} ""a"""', { header: "x-user", matches: '\\d{1,2} "a"' }],
     ["x-user=a=b", { header: "x-user", equals: "a=b" }],
-    ["x-user==", { header: "x-user", equals: "=" }],
+    ['x-user="="', { header: "x-user", equals: "=" }],
     ['"x^"=a', { header: "x^", equals: "a" }],
     ['"!x"', { header: "!x", exists: true }],
     ['!"!x"', { header: "!x", exists: false }],
@@ -74,6 +74,12 @@ describe("a mistake is placed:", () => {
     [
       "x-user= alice",
       'at character 8: a text is missing; no spaces stand before it, and the empty one is ""',
+    ],
+    ["x-user!=alice", 'at character 1: there is no !=: write {"not": {"header": …, "equals": …}}'],
+    ["x-user==alice", "at character 8: one = is enough; a text that begins with = is quoted"],
+    [
+      "x-user=alice AND x-b=1",
+      'at character 14: there is no word AND: a comma is "and", | is "or" between texts, ! asks that a header is absent; a header of that name is quoted',
     ],
     ["x-user =alice", "at character 8: a name is missing; no spaces stand between it and its sign"],
     ["=alice", "at character 1: a name is missing; no spaces stand between it and its sign"],
@@ -132,7 +138,7 @@ describe("a filter has a short form", () => {
     "!header:key",
     "x=a, !y, key=k",
     'x="a,b"',
-    "x==a",
+    'x="=a"',
   ])("%s", (text) => {
     expect(shortFilter(parsed(text))).toBe(text);
   });
