@@ -106,10 +106,6 @@ export class Waiters {
     return false;
   }
 
-  subscribersOf(ref: GroupRef): Set<string> {
-    return new Set(this.subscribers.get(groupName(ref))?.keys() ?? []);
-  }
-
   /** Earliest deadline of all. */
   nextDeadlineAtMs(): number | null {
     return this.deadlines.peekAtMs();
